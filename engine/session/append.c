@@ -1,4 +1,4 @@
-/* A recording that is continued, see append.h. Coordinator. */
+/* Continues a recording; see append.h. Coordinator. */
 #include "engine/session/append.h"
 
 #include <errno.h>
@@ -22,14 +22,14 @@ static int fail(struct weir_error *err, const char *path, const char *why)
     return weir_error_set(err, -ENOTSUP, "cannot append to '%s': %s", path, why);
 }
 
-/* 1: there is something to continue; 0: there is not; -errno with err. */
+/* Looks whether the path has a file with content to continue. 1: yes; 0: no; -errno with err. */
 static int find_file(struct weir_append *append, const char *path, struct weir_error *err)
 {
     struct stat st;
     if (stat(path, &st) < 0)
         return errno == ENOENT ? 0 : weir_error_set_errno(err, -errno, "cannot append to '%s'", path);
     if (!S_ISREG(st.st_mode))
-        return S_ISDIR(st.st_mode) ? fail(err, path, "it is a directory") : 0; /* what the output's checks refuse */
+        return S_ISDIR(st.st_mode) ? fail(err, path, "it is a directory") : 0; /* the output refuses the rest */
     weir_output_file_identify(&append->identity, &st);
     return st.st_size > 0;
 }
@@ -65,7 +65,7 @@ static int check_form(const struct weir_append *append, const char *path, struct
     return 0;
 }
 
-/* Every record is whole, and of a kind that may stand before others. */
+/* Checks that all records are whole, of the right size and of known types. 0 or -errno with err. */
 static int check_data(struct weir_append *append, const char *path, struct weir_error *err)
 {
     struct weir_scan scan;
@@ -113,7 +113,7 @@ static int add_build_id(struct weir_append *append, const struct weir_build_id_e
     return 0;
 }
 
-/* Entries up to the first that is damaged; those of guests and without a name are left out. */
+/* Reads the entries before the first damaged one, without entries of guests and entries that have no name. */
 static int read_build_ids(struct weir_append *append, struct weir_error *err)
 {
     struct weir_buf *payload = &append->build_id_payload;
@@ -204,7 +204,7 @@ int weir_append_check_name(const struct weir_append *append, struct weir_error *
     if (snprintf(path, sizeof(path), "%s" WEIR_APPEND_SUFFIX, file) >= (int)sizeof(path))
         return weir_error_set_errno(err, -ENAMETOOLONG, "cannot append to '%s'", file);
     if (lstat(path, &st) < 0)
-        return 0; /* what else there is to say, linkat(2) will */
+        return 0; /* linkat(2) will report any other problem */
     weir_error_set(err, -EEXIST, "cannot append to '%s': '%s' exists, from a recording that was cut short", file, path);
     weir_error_hint(err, "weir recover '%s' makes a whole file of it, with all of '%s'; then move or remove it", path,
                     file);
@@ -239,7 +239,7 @@ bool weir_append_is_without_ids(const struct weir_append *append)
            !(input->events.list[0].attr.sample_type & (PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER));
 }
 
-/* What says when an event counts and readers are woken does not change what a record is. */
+/* Clears the fields that do not change records: when the event is enabled, and when the kernel wakes a reader. */
 static struct perf_event_attr comparable(const struct perf_event_attr *attr)
 {
     struct perf_event_attr same = *attr;

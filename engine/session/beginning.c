@@ -1,4 +1,5 @@
-/* The beginning of the first file; see beginning.h. Coordinator; the synthesis puts records from threads of its own. */
+/* Writes the beginning of the first file; see beginning.h. Coordinator; threads of the synthesis put their records,
+ * too. */
 #include "engine/session/beginning.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include "engine/session/record_sink.h"
 #include "format/records.h"
 
-#define SYNTH_THREADS_MAX 16 /* /proc's own locks leave little to gain from more */
+#define SYNTH_THREADS_MAX 16 /* more threads gain little, because they wait for locks of /proc */
 
 void weir_beginning_init(struct weir_beginning *beginning, const struct weir_beginning_setup *setup)
 {
@@ -48,7 +49,7 @@ static int explain(const struct weir_beginning *beginning, int result, struct we
 
 /* ---- before the synthesis ---- */
 
-/* Behind two rounds consumers have delivered all of the recording that is continued. */
+/* With -A writes two rounds, behind which consumers have delivered all records of the continued recording. */
 static int end_what_is_continued(const struct weir_beginning *beginning)
 {
     if (!beginning->setup.facts->append)
@@ -76,14 +77,13 @@ static int write_index(const struct weir_beginning *beginning)
 
 /* ---- synthesis ---- */
 
-/* A synthesis under way. */
 struct synthesis {
     struct weir_beginning *beginning;
     struct weir_record_sink sink;
-    struct weir_synth_options options; /* emit: the sink's */
+    struct weir_synth_options options; /* emit puts records into the sink */
 };
 
-/* Side events count by now: whatever is forked from here on tells of itself. */
+/* Side events are enabled by now, so FORK records describe all later children of the targets. */
 static int synthesize_named_targets(struct synthesis *synthesis, struct weir_synth_counts *counts,
                                     struct weir_error *err)
 {
@@ -102,7 +102,7 @@ static int synthesize_targets(struct synthesis *synthesis, struct weir_error *er
     int result;
     if (!asked->synth.tasks && !asked->command)
         return 0;
-    if (!asked->synth.tasks) /* the command has just been made: it was not there before */
+    if (!asked->synth.tasks) /* the options leave out tasks from before the recording, which the workload is not */
         result = weir_synth_processes(&synthesis->options, setup->workload, 1, &counts, err);
     else if (setup->plan->config.system_wide)
         result = weir_synth_all_tasks(&synthesis->options, &counts, err);
@@ -131,7 +131,7 @@ static int put_kernel(void *ctx, const void *records, size_t bytes)
     return weir_record_sink_put(&synthesis->sink, records, bytes);
 }
 
-/* Without maps of the kernel there is no warning of hidden addresses either, which a user of ":u" does not miss. */
+/* Leaves out the kernel where no event records it. Users of ":u" then get no warning about hidden kernel addresses. */
 static int synthesize_kernel(struct synthesis *synthesis, struct weir_error *err)
 {
     const struct weir_beginning_setup *setup = &synthesis->beginning->setup;
@@ -192,7 +192,7 @@ int weir_beginning_write_first(struct weir_beginning *beginning, struct weir_err
         return explain(beginning, result, err);
     if (!weir_modes_describe_at_end_only(&setup->plan->modes))
         return weir_beginning_synthesize(beginning, err);
-    if (setup->sideband) /* it need not wait for the end */
+    if (setup->sideband) /* so that the sideband thread does not wait for the synthesis at the end */
         weir_sideband_end_feed(setup->sideband);
     return 0;
 }

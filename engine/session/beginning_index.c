@@ -1,4 +1,4 @@
-/* Which id of a recording is of which CPU and task; see beginning_internal.h. */
+/* Writes the records that say to which CPU and task each id belongs; see beginning_internal.h. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -63,7 +63,7 @@ static int append_event_cpus(const struct weir_cpuset *cpus, uint64_t id, struct
     return 0;
 }
 
-/* What an event's counts are in, and on which CPUs it counts, where that goes without saying no more. */
+/* Appends unit and scale of an event, and the CPUs of its PMU, where these differ from the defaults. */
 static int append_events(const struct weir_beginning *beginning, struct weir_buf *out)
 {
     int result = 0;

@@ -1,4 +1,4 @@
-/* The beginning of a file that begins in the middle of a recording; see beginning.h. Sideband thread. */
+/* Writes the beginning of a later file; see beginning.h. Sideband thread. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +10,13 @@
 #include "format/records.h"
 #include "format/side_record.h"
 
-#define PROC_HANG_MS 1000u /* without a process of /proc being read to its end */
+#define PROC_HANG_MS 1000u /* longest time without a process that is read completely from /proc */
 
-/* A beginning under way. */
 struct writing {
     const struct weir_beginning *beginning;
-    const struct weir_sideband_view *view; /* NULL: there is none */
+    const struct weir_sideband_view *view; /* NULL: the task map did not reach the rotation in time */
     struct weir_record_sink sink;
-    pid_t *incomplete; /* owned; processes that are to be read from /proc */
+    pid_t *incomplete; /* owned; processes to read from /proc */
     size_t incomplete_count, incomplete_capacity;
 };
 
@@ -47,7 +46,7 @@ static int append(void *ctx, const void *records, size_t bytes)
     return weir_buf_error(ctx);
 }
 
-/* Bytes of the kernel's own map, the first record of the first file's if there was one. */
+/* Returns the size of the kernel's own map, which is the first of kernel_records. 0: they have no such map. */
 static size_t kernel_map_bytes(const struct weir_beginning *beginning)
 {
     const struct weir_buf *records = &beginning->kernel_records;
@@ -60,7 +59,8 @@ static size_t kernel_map_bytes(const struct weir_beginning *beginning)
     return is_kernels ? (size_t)bytes : 0;
 }
 
-/* The modules of now or, where the kernel does not show them any more, those of the start. */
+/* Puts the kernel's map and the modules loaded now. Where /proc no longer shows modules, puts the first file's records.
+ */
 static int put_kernel(struct writing *writing, const struct weir_synth_options *options)
 {
     const struct weir_buf *before = &writing->beginning->kernel_records;
@@ -84,7 +84,7 @@ static int put_kernel(struct writing *writing, const struct weir_synth_options *
     return result;
 }
 
-/* What does not come from the task map. */
+/* Puts the records that do not come from the task map. */
 static int put_surroundings(struct writing *writing)
 {
     const struct weir_beginning *beginning = writing->beginning;
@@ -96,7 +96,7 @@ static int put_surroundings(struct writing *writing)
     weir_beginning_synth_options(beginning, &options);
     options.emit = put;
     options.emit_ctx = writing;
-    options.notices = NULL; /* the first file's beginning has told of it */
+    options.notices = NULL; /* the same notices came with the first file */
     int result = weir_beginning_append_index(beginning, &index);
     if (result == 0)
         result = weir_record_sink_put_all(&writing->sink, &index);
@@ -110,9 +110,9 @@ static int put_surroundings(struct writing *writing)
     return result;
 }
 
-/* ---- processes that the task map does not know whole ---- */
+/* ---- processes about which the task map is incomplete ---- */
 
-/* Those that have come from the ones that the map knows. */
+/* Adds the children of the processes to read. */
 static int find_children(struct writing *writing)
 {
     struct weir_targets known = {
@@ -137,8 +137,8 @@ static int find_all(struct writing *writing)
     return result;
 }
 
-/* Of processes that have started while records were missed the map may know nothing at all. By now all that it knows
- * are to be read. */
+/* Adds the processes that the task map does not know, after weir has missed side records. Incomplete processes of the
+ * task map are in the list already. */
 static int add_unknown(struct writing *writing)
 {
     const struct weir_recording_plan *plan = writing->beginning->setup.plan;
@@ -154,7 +154,7 @@ static int add_unknown(struct writing *writing)
     return result;
 }
 
-/* What /proc does not tell in time stands there as far as it was recorded. */
+/* Puts the maps of incomplete processes from /proc, or from the task map where /proc takes too long. */
 static int put_incomplete(struct writing *writing, const struct weir_task_map_sink *sink,
                           struct weir_proc_reader *proc_reader, struct weir_beginning_gaps *gaps)
 {
@@ -172,7 +172,7 @@ static int put_incomplete(struct writing *writing, const struct weir_task_map_si
     return read < 0 && read != -ETIMEDOUT ? read : result;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole beginning ---- */
 
 static int put_beginning(struct writing *writing, struct weir_proc_reader *proc_reader,
                          struct weir_beginning_gaps *gaps)
@@ -201,7 +201,7 @@ int weir_beginning_write_next(const struct weir_beginning *beginning, const stru
     *gaps = (struct weir_beginning_gaps){0};
     weir_record_sink_init(&writing.sink, beginning->setup.pipeline, NULL);
     int result = put_beginning(&writing, proc_reader, gaps);
-    weir_record_finished_init(&end); /* closes a beginning that is not complete, too */
+    weir_record_finished_init(&end); /* consumers expect this after an incomplete beginning, too */
     int ended = weir_record_sink_put_all(&writing.sink, &end);
     if (ended == 0)
         ended = weir_record_sink_flush(&writing.sink);

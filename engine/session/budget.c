@@ -1,4 +1,4 @@
-/* What a recording will take. Pure but for the notices. */
+/* Computes memory and descriptors of a recording; see budget.h. Pure, except for notices. */
 #include "engine/session/budget.h"
 
 #include <errno.h>
@@ -13,12 +13,12 @@
 #include "engine/tasks/sideband.h"
 
 #define MIB_SHIFT     20
-#define SPARE_FDS     64u /* what weir needs besides event descriptors, and two per reader */
+#define SPARE_FDS     64u /* descriptors of weir that belong neither to events nor to readers */
 #define OTHER_THREADS 5u  /* coordinator, sideband, build ids, /proc and finisher */
-/* Code that is its own, libraries' data, hwloc's tree: 3 MiB were charged on a machine of 2 CPUs. */
+/* weir's own code, data of libraries, hwloc's tree. On a machine with 2 CPUs the cgroup was charged 3 MiB. */
 #define OWN_BYTES (4ull << 20)
 
-/* For each descriptor: the number itself, its id, the id as the file's head has it, and a place in the id map. */
+/* Each descriptor needs its number, its id, the id that the head of the file has, and slots in the id map. */
 static uint64_t table_bytes(uint64_t descriptors)
 {
     uint64_t slots = weir_round_up_power_of_two(weir_max_u64(descriptors, 1) * 2);

@@ -1,4 +1,4 @@
-/* --control: its argument, and what it names opened. control_socket.c has the socket. Coordinator thread. */
+/* Parses the argument of --control and opens its descriptors or fifos. Coordinator thread. */
 #include "engine/session/control.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 /* ---- the argument ---- */
 
-/* A descriptor, up to a comma or the end. Its length, or -EINVAL. */
+/* Parses the number of a descriptor, up to a comma or the end. Returns the length of the number, or -EINVAL. */
 static int parse_fd(const char *text, int *fd)
 {
     char *end;
@@ -51,7 +51,7 @@ static int parse_fifos(struct weir_control_spec *spec, const char *text, struct 
         return -EINVAL;
     }
     spec->ctl_path = strndup(text, length);
-    bool has_ack = text[length] == ',' && text[length + 1] != '\0'; /* an empty one is none, as in perf */
+    bool has_ack = text[length] == ',' && text[length + 1] != '\0'; /* empty means none, as in perf */
     if (has_ack)
         spec->ack_path = strdup(text + length + 1);
     return spec->ctl_path && (!has_ack || spec->ack_path) ? 0
@@ -88,11 +88,11 @@ void weir_control_spec_fini(struct weir_control_spec *spec)
     *spec = (struct weir_control_spec)WEIR_CONTROL_SPEC_INIT;
 }
 
-/* ---- opened ---- */
+/* ---- descriptors and fifos ---- */
 
 static int open_fifo(const char *path, struct weir_error *err)
 {
-    /* For both directions: then it never hangs up, and opening it waits for nobody. */
+    /* Open for both directions, the fifo never hangs up, and open(2) does not wait for the other end. */
     int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     struct stat status;
     if (fd < 0 || fstat(fd, &status) < 0) {
@@ -110,9 +110,9 @@ static int open_fifo(const char *path, struct weir_error *err)
 }
 
 /*
- * A descriptor of ours for the same file that does not block. O_NONBLOCK is a flag of the open file, which we share
- * with whoever gave it to us: so pipes are opened anew, by their name in proc(5). Sockets cannot be; each call on one
- * says that it is not to block, but for read(2) after poll(2), which finds something.
+ * Opens a descriptor of weir's own for the same file, if possible with O_NONBLOCK. O_NONBLOCK belongs to the open file
+ * description, which weir shares with the process that passed the descriptor. So weir opens a pipe anew by its name in
+ * proc(5). A socket has no such name: weir duplicates its descriptor, and calls on it pass MSG_DONTWAIT.
  */
 static int open_anew(int given, int direction, struct weir_error *err)
 {

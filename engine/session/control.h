@@ -1,10 +1,10 @@
 /*
- * Where control commands come from: the descriptors or fifos of --control, and the socket that the workload's own
- * programs talk to (libweir). Each client is a channel (control_channel.h).
+ * Receives control commands, from the descriptors or fifos of --control and from a socket for programs of the workload
+ * (libweir). Each client is a channel (control_channel.h).
  *
- * The socket has an abstract address (unix(7)), which leaves nothing behind whatever happens to weir; the workload
- * finds it in its environment, WEIR_CONTROL=unix:@NAME. Whoever runs as the user that weir runs as, or as root, may
- * connect.
+ * The socket has an abstract address (unix(7)), so nothing remains in the file system even if weir is killed. The
+ * workload finds the address in its environment: WEIR_CONTROL=unix:@NAME. weir accepts clients of its own user and of
+ * root.
  *
  * Coordinator thread.
  */
@@ -17,12 +17,12 @@
 #include "engine/session/control_channel.h"
 
 #define WEIR_CONTROL_ENVIRONMENT "WEIR_CONTROL"
-#define WEIR_CONTROL_CLIENTS     128 /* of the socket, at a time; more are turned away */
+#define WEIR_CONTROL_CLIENTS     128 /* of the socket, at a time; weir turns further clients away */
 
 /* The argument of --control: "fd:CTL[,ACK]" or "fifo:CTL[,ACK]". */
 struct weir_control_spec {
     bool given;
-    int ctl_fd, ack_fd;        /* of the caller's; -1: none */
+    int ctl_fd, ack_fd;        /* owned by the caller; -1: none */
     char *ctl_path, *ack_path; /* owned; NULL: none */
 };
 
@@ -31,7 +31,8 @@ struct weir_control_spec {
         false, -1, -1, NULL, NULL \
     }
 
-/* Touches no file. 0, -EINVAL with err, -ENOMEM; *spec is untouched on failure, what it had is freed otherwise. */
+/* Parses text into *spec and frees the former content of *spec. Touches no file. 0, -EINVAL with err, or -ENOMEM;
+ * *spec is untouched on failure. */
 int weir_control_spec_parse(struct weir_control_spec *spec, const char *text, struct weir_error *err);
 
 /* NULL-safe, idempotent. */
@@ -42,9 +43,9 @@ struct weir_control {
     struct weir_control_channel channel; /* of --control */
     bool has_channel;
     bool has_socket;
-    bool told_deaf;                                            /* that a client could not be accepted for now */
+    bool told_deaf;                                            /* warned that a client has to wait for accept(2) */
     int listen_fd;                                             /* owned, with has_socket; -1: none */
-    int retry_fd;                                              /* the same; a timer, which is set meanwhile */
+    int retry_fd;                                              /* owned timerfd: the next accept(2); -1: none */
     struct weir_control_client *clients[WEIR_CONTROL_CLIENTS]; /* owned */
     char environment[64];                                      /* "WEIR_CONTROL=..." for the workload; "": none */
 };
@@ -53,9 +54,10 @@ struct weir_control {
 void weir_control_init(struct weir_control *control, const struct weir_control_host *host);
 
 /*
- * Opens what spec names, as perf does: fifos for reading and writing, so that the other end may be opened and closed at
- * will. Nothing that is shared with whoever gave us a descriptor is changed: it is opened anew where it does not
- * block. 0 or -errno with err (names the option's part).
+ * Opens the descriptors or fifos of spec. Like perf, weir opens each fifo for reading and writing, so that the other
+ * end may be closed and opened again at any time. weir does not change flags of a description that it shares with the
+ * caller: where a descriptor might block, weir opens the file anew. 0 or -errno with err, which names the part of the
+ * option.
  */
 int weir_control_open(struct weir_control *control, const struct weir_control_spec *spec, struct weir_error *err);
 
@@ -63,13 +65,15 @@ int weir_control_open(struct weir_control *control, const struct weir_control_sp
 int weir_control_listen(struct weir_control *control, struct weir_error *err);
 
 /*
- * Recording has ended, but weir waits for its command: closes the socket, and has the channel of --control listen in
- * other sources from now on (borrowed until fini()), where it refuses what it is asked for. It stays open: whoever
- * waits there for an answer may have the descriptors from elsewhere, and would see no end. No request is under way.
+ * Ends the service of commands after recording has ended, while weir waits for the workload. Closes the socket, and
+ * moves the channel of --control to other sources (borrowed until fini()), where it refuses each command. The channel
+ * stays open: another process may hold its descriptors as well, so a waiting client would see no end of file. Call this
+ * when no request is under way.
  */
 void weir_control_end(struct weir_control *control, struct weir_poll_set *sources);
 
-/* Closes all; clients that wait for an answer see their end. After the triggers' last word. NULL-safe, idempotent. */
+/* Closes all channels and the socket; clients that wait for an answer see the end of file. Call this
+ * when no trigger will complete a command any more. NULL-safe, idempotent. */
 void weir_control_fini(struct weir_control *control);
 
 #endif

@@ -1,4 +1,4 @@
-/* A client of the control protocol. Coordinator thread; never blocks. */
+/* Serves a client of the control protocol. Coordinator thread; never blocks. */
 #include "engine/session/control_channel.h"
 
 #include <errno.h>
@@ -9,10 +9,10 @@
 
 /* ---- answers ---- */
 
-/* Descriptors that were given to us may be ones that block: no call here relies on O_NONBLOCK. */
+/* Descriptors that the caller passes may block, so no call in this file relies on O_NONBLOCK. */
 
-/* A pipe that is ready takes PIPE_BUF bytes at least, and so many as a whole (pipe(7)): more might wait. Sockets that
- * were closed make no signal; for pipes see the header. */
+/* A pipe that is ready takes at least PIPE_BUF bytes at once (pipe(7)); a longer write might block. MSG_NOSIGNAL
+ * prevents SIGPIPE from closed sockets; for pipes the caller ignores SIGPIPE. */
 static ssize_t write_now(int fd, const void *data, size_t bytes)
 {
     ssize_t written = send(fd, data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -25,7 +25,7 @@ static ssize_t write_now(int fd, const void *data, size_t bytes)
     return -1;
 }
 
-/* After poll(2), so there is something. */
+/* Called after poll(2) found the descriptor ready, so read(2) does not block. */
 static ssize_t read_now(int fd, void *data, size_t bytes)
 {
     ssize_t got = recv(fd, data, bytes, MSG_DONTWAIT);
@@ -53,7 +53,8 @@ static void answer_ok(struct weir_control_channel *channel)
     write_answer(channel);
 }
 
-/* The first one is a warning; a flood of garbage must not become one of messages. */
+/* The first refusal of a client is a warning. Later ones are verbose notices, so that garbage causes no flood of
+ * warnings. */
 static void tell_refusal(struct weir_control_channel *channel, const struct weir_error *err)
 {
     bool told = channel->source != WEIR_TRIGGER_BY_CONTROL || channel->refused++ > 0;
@@ -82,7 +83,7 @@ static void answer(struct weir_control_channel *channel, int result, const struc
 
 /* ---- commands ---- */
 
-/* Lines that are for the user go where all messages go. */
+/* Sends the lines of the answer as notices to the user. */
 static void show_answer(struct weir_control_channel *channel)
 {
     const char *text = weir_buf_str(&channel->answer);
@@ -115,7 +116,7 @@ static void request(struct weir_control_channel *channel, enum weir_trigger trig
     weir_triggers_request(channel->host->triggers, &channel->request);
 }
 
-/* A command of one event is no trigger: it has nothing to wait for. */
+/* A command for one event takes effect at once and needs no trigger. */
 static void toggle_events(struct weir_control_channel *channel, const struct weir_control_command *command)
 {
     const struct weir_control_host *host = channel->host;
@@ -127,7 +128,7 @@ static void toggle_events(struct weir_control_channel *channel, const struct wei
         request(channel, on ? WEIR_TRIGGER_ENABLE : WEIR_TRIGGER_DISABLE);
 }
 
-/* What a command asks for that is done whenever it can be; NONE: it is done at once. */
+/* Returns the trigger of a command that may have to wait for others. NONE: the command takes effect at once. */
 static enum weir_trigger trigger_of(enum weir_control_verb verb)
 {
     switch (verb) {
@@ -201,7 +202,8 @@ static void take_line(struct weir_control_channel *channel, int got, const char 
         execute(channel, &command);
 }
 
-/* While a command is being done. False: the line has to wait. */
+/* Refuses a line that comes while a command is under way, if it wants no answer and its trigger is busy. False: the
+ * line has to wait. */
 static bool refuse_unanswered(struct weir_control_channel *channel, int got, const char *line)
 {
     struct weir_control_command command;
@@ -238,7 +240,7 @@ static int next_line(struct weir_control_channel *channel, const char **line)
                            : weir_control_lines_next(&channel->lines, line);
 }
 
-/* Does what is there, until a line has to wait for a command that takes time: false. */
+/* Handles the lines that have arrived. False: a line has to wait for the command under way. */
 static bool handle_lines(struct weir_control_channel *channel)
 {
     const char *line = NULL;
@@ -259,7 +261,7 @@ static bool handle_lines(struct weir_control_channel *channel)
 static void handle(struct weir_control_channel *channel)
 {
     if (channel->handling || channel->in_fd < 0)
-        return; /* in the loop of handle_lines(), which goes on; or all is over */
+        return; /* the loop in handle_lines() goes on by itself, or the channel is closed */
     channel->handling = true;
     bool goes_on = handle_lines(channel);
     channel->handling = false;
@@ -270,7 +272,7 @@ static void handle(struct weir_control_channel *channel)
     weir_poll_set_change(channel->sources, channel->in_fd, goes_on && !channel->at_end ? POLLIN : 0);
 }
 
-/* One read for each call, so that a flood of garbage leaves time for the rest. */
+/* Reads only once per call, so that a flood of input leaves time for other sources. */
 static void on_ready(void *ctx, short revents)
 {
     struct weir_control_channel *channel = ctx;
@@ -278,7 +280,7 @@ static void on_ready(void *ctx, short revents)
     (void)revents;
     char *to = weir_control_lines_room(&channel->lines, &room);
     if (room == 0)
-        return; /* it was to wait since it was found ready */
+        return; /* another callback has put a line on hold since poll(2) */
     ssize_t got = read_now(channel->in_fd, to, room);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
@@ -312,7 +314,7 @@ void weir_control_channel_end(struct weir_control_channel *channel, struct weir_
     if (channel->in_fd < 0)
         return;
     weir_poll_set_remove(channel->sources, channel->in_fd);
-    listen_in(channel, sources); /* or it is closed */
+    listen_in(channel, sources); /* closes the channel on failure */
 }
 
 void weir_control_channel_fini(struct weir_control_channel *channel)

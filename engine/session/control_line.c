@@ -1,4 +1,4 @@
-/* Lines and commands of the control protocol. Pure; any thread. */
+/* Splits and parses lines of the control protocol. Pure; any thread. */
 #include "engine/session/control_line.h"
 
 #include <errno.h>
@@ -116,7 +116,7 @@ void weir_control_lines_add(struct weir_control_lines *lines, size_t bytes)
     lines->used += bytes;
 }
 
-/* Where the first line ends; `used` when it has no end yet. */
+/* Returns the index of the end of the first line, or `used` when the line has no end yet. */
 static size_t find_end(const struct weir_control_lines *lines)
 {
     for (size_t i = 0; i < lines->used; i++) {
@@ -152,7 +152,7 @@ int weir_control_lines_next(struct weir_control_lines *lines, const char **line)
 
 void weir_control_lines_put_back(struct weir_control_lines *lines)
 {
-    lines->taken = 0; /* the zero byte that ends it is an end for next(), too */
+    lines->taken = 0; /* next() takes the zero byte that it wrote as the end of the line */
 }
 
 int weir_control_lines_last(struct weir_control_lines *lines, const char **line)
@@ -160,7 +160,7 @@ int weir_control_lines_last(struct weir_control_lines *lines, const char **line)
     int result = weir_control_lines_next(lines, line);
     if (result != WEIR_CONTROL_LINE_NONE || lines->used == 0)
         return result;
-    lines->bytes[lines->used] = '\0'; /* there is room: a line that fills it would have been too long */
+    lines->bytes[lines->used] = '\0'; /* in bounds, because next() discards a line that fills the buffer */
     lines->taken = lines->used;
     *line = lines->bytes;
     return WEIR_CONTROL_LINE;

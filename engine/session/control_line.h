@@ -1,13 +1,14 @@
 /*
- * The control protocol's lines: out of a stream of bytes, and into commands. Pure; any thread; allocates nothing.
+ * Splits a stream of bytes into lines of the control protocol, and parses lines into commands. Pure; any thread;
+ * allocates nothing.
  *
- * It is that of `perf record --control` (perf-record(1); tools/perf/util/evlist.c of Linux 6.1): a command is a line,
- * ended by a newline or a zero byte. perf's commands are
+ * The protocol is that of `perf record --control` (perf-record(1); tools/perf/util/evlist.c of Linux 6.1). A command is
+ * a line, which ends with a newline or a zero byte. perf has these commands:
  *
  *     enable [EVENT]     disable [EVENT]     evlist [-v|-g|-F]     snapshot     ping     stop
  *
- * and weir's are dump, snapshot-alloc, switch and status. A command may be preceded by a minus sign, which means that
- * no answer is wanted. Empty lines are passed over.
+ * weir adds dump, snapshot-alloc, switch and status. A minus sign before a command says that the client wants no
+ * answer. weir ignores empty lines.
  */
 #ifndef WEIR_ENGINE_SESSION_CONTROL_LINE_H
 #define WEIR_ENGINE_SESSION_CONTROL_LINE_H
@@ -17,10 +18,10 @@
 
 #include "base/error.h"
 
-#define WEIR_CONTROL_LINE_MAX 1024 /* bytes without its end; perf's is 62 */
+#define WEIR_CONTROL_LINE_MAX 1024 /* bytes without the end of the line; perf's maximum is 62 */
 
 enum weir_control_verb {
-    WEIR_CONTROL_ENABLE, /* with an event: that one alone */
+    WEIR_CONTROL_ENABLE, /* all events, or the named event only */
     WEIR_CONTROL_DISABLE,
     WEIR_CONTROL_EVLIST,
     WEIR_CONTROL_DUMP,
@@ -41,23 +42,23 @@ enum weir_control_detail { /* of evlist */
 
 struct weir_control_command {
     enum weir_control_verb verb;
-    bool quiet;                      /* no answer is wanted */
-    const char *event;               /* of enable and disable, borrowed from the line; NULL: all */
+    bool quiet;                      /* the client wants no answer */
+    const char *event;               /* of enable and disable, borrowed from the line; NULL: all events */
     enum weir_control_detail detail; /* of evlist */
 };
 
 /*
- * Understands one line, ended by a zero byte. 0, or -EINVAL with err (and the nearest command as hint). *command is
- * filled either way as far as `quiet` is concerned.
+ * Parses one zero-terminated line. 0, or -EINVAL with err, whose hint names the most similar command. Sets
+ * command->quiet in both cases.
  */
 int weir_control_parse(const char *line, struct weir_control_command *command, struct weir_error *err);
 
-/* Bytes of a stream, in the order of arrival, until a line is whole. */
+/* Bytes of a stream, in the order of arrival, until they form a whole line. */
 struct weir_control_lines {
     char bytes[WEIR_CONTROL_LINE_MAX + 1];
     size_t used;
-    size_t taken;  /* of the line that was returned last */
-    bool skipping; /* what is left of a line that was too long */
+    size_t taken;  /* bytes of the line that next() or last() has returned */
+    bool skipping; /* the next bytes are the rest of a line that was too long */
 };
 
 #define WEIR_CONTROL_LINE_NONE 0
@@ -65,23 +66,24 @@ struct weir_control_lines {
 
 void weir_control_lines_init(struct weir_control_lines *lines);
 
-/* Where to put the next bytes, and how many there is room for: at least 1 once next() has returned LINE_NONE. Takes
- * back what next() returned. */
+/* Returns the place for the next bytes and sets *room to their maximal number. Once next() has returned LINE_NONE,
+ * *room is at least 1. Invalidates the line that next() returned. */
 char *weir_control_lines_room(struct weir_control_lines *lines, size_t *room);
 
-/* So many bytes were put there. */
+/* Notes that the caller has put this many bytes into the room. */
 void weir_control_lines_add(struct weir_control_lines *lines, size_t bytes);
 
 /*
- * The next whole line, not empty, in *line, borrowed until the next call for lines: WEIR_CONTROL_LINE. None is whole
- * yet: WEIR_CONTROL_LINE_NONE. -EMSGSIZE: a line is too long; it is passed over, and this is told once.
+ * Finds the next whole line that is not empty. WEIR_CONTROL_LINE: *line is the line, borrowed until the next call for
+ * lines. WEIR_CONTROL_LINE_NONE: no line is whole yet. -EMSGSIZE, once for each line that is too long: the line is
+ * skipped.
  */
 int weir_control_lines_next(struct weir_control_lines *lines, const char **line);
 
-/* next() or last() returned a line: the next call returns it again. */
+/* Puts back the line that next() or last() returned, so that the next call returns this line again. */
 void weir_control_lines_put_back(struct weir_control_lines *lines);
 
-/* The stream has ended: what is there is a line, too. As next(). */
+/* Finds the next line after the stream has ended: bytes without an end of line form a line, too. Returns as next(). */
 int weir_control_lines_last(struct weir_control_lines *lines, const char **line);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The socket that programs of the workload talk to: made before the workload, so that it finds the address in its
- * environment; clients come and go. Coordinator thread; never blocks.
+ * Serves the socket for programs of the workload. weir makes the socket before the workload, which finds the address in
+ * its environment. Coordinator thread; never blocks.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -16,8 +16,8 @@
 #include "engine/kernel/timer.h"
 #include "engine/session/control_internal.h"
 
-#define BACKLOG  128 /* connections that wait for us; connect(2) of the next one blocks */
-#define RETRY_MS 100 /* from an accept(2) that failed for want of something to the next one */
+#define BACKLOG  128 /* connections that may wait for accept(2); beyond that connect(2) blocks */
+#define RETRY_MS 100 /* delay of accept(2) after it failed for lack of descriptors or memory */
 
 struct weir_control_client {
     struct weir_control_channel channel;
@@ -35,7 +35,7 @@ static void free_client(void *ctx)
     free(client);
 }
 
-/* An abstract address has no permissions of its own. */
+/* An abstract address has no permissions, so weir checks the user of the client. */
 static bool is_allowed(int fd)
 {
     struct ucred peer;
@@ -45,7 +45,7 @@ static bool is_allowed(int fd)
     return peer.uid == 0 || peer.uid == getuid() || peer.uid == geteuid();
 }
 
-/* 0, or -errno when it is to be turned away; then fd is still open. */
+/* Makes a channel that owns fd. 0; or -errno, when the caller has to turn the client away and close fd. */
 static int add_client(struct weir_control *control, int fd)
 {
     struct weir_control_client **place = control->clients;
@@ -72,7 +72,7 @@ static int add_client(struct weir_control *control, int fd)
     return 0;
 }
 
-/* Its first command is answered so, whatever it is. */
+/* Sends the reason, which the client reads as the answer to its first command. */
 static void turn_away(const struct weir_control *control, int fd, int result)
 {
     char answer[64];
@@ -82,13 +82,13 @@ static void turn_away(const struct weir_control *control, int fd, int result)
     weir_notice(control->host.notices, WEIR_NOTICE_VERBOSE, "a client of %s is rejected: %s", control->environment,
                 why);
     int length = snprintf(answer, sizeof(answer), "error: %s\n", why);
-    ssize_t sent = send(fd, answer, (size_t)length + 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* with its zero byte */
+    ssize_t sent = send(fd, answer, (size_t)length + 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* with the zero byte */
     (void)sent;
     close(fd);
 }
 
-/* Who wants to connect waits, and would be found ready at each look. What is missing may be given back by anybody: by a
- * client that leaves, by another part of weir, by another process. */
+/* Stops waiting for connections for RETRY_MS, because poll(2) would report the pending connection at once. A timer ends
+ * the pause: weir cannot know when another client, another part of weir or another process frees the resource. */
 static void look_away(struct weir_control *control, int code)
 {
     weir_notice(control->host.notices, control->told_deaf ? WEIR_NOTICE_VERBOSE : WEIR_NOTICE_WARNING,
@@ -114,13 +114,13 @@ static void on_connection(void *ctx, short revents)
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
         look_away(control, errno);
     if (fd < 0)
-        return; /* gone again */
+        return; /* the client has gone again, or accept(2) will be repeated */
     int result = is_allowed(fd) ? add_client(control, fd) : -EACCES;
     if (result < 0)
         turn_away(control, fd, result);
 }
 
-/* Lets the kernel choose an abstract address (unix(7), "Autobind feature") and writes what the workload is to know. */
+/* Lets the kernel choose an abstract address (unix(7), "Autobind feature") and writes the variable for the workload. */
 static int bind_somewhere(struct weir_control *control)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -129,7 +129,7 @@ static int bind_somewhere(struct weir_control *control)
         listen(control->listen_fd, BACKLOG) < 0 ||
         getsockname(control->listen_fd, (struct sockaddr *)&address, &bytes) < 0)
         return -errno;
-    int length = (int)(bytes - offsetof(struct sockaddr_un, sun_path)) - 1; /* behind its leading zero */
+    int length = (int)(bytes - offsetof(struct sockaddr_un, sun_path)) - 1; /* without the leading zero byte */
     snprintf(control->environment, sizeof(control->environment), WEIR_CONTROL_ENVIRONMENT "=unix:@%.*s", length,
              address.sun_path + 1);
     return 0;

@@ -13,12 +13,13 @@
  * notices the suspend (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET), because that clock runs while the machine sleeps.
  * The timer may miss a suspend of less than a second, and one that the kernel aborts.
  *
- * With events of all tasks each change puts the list of recorded CPUs into the file (EVENT_UPDATE, docs/format.md), so
- * a consumer can tell a gap from an idle CPU. Each later file gets the list as well, by tell_again().
+ * With events of all tasks each change puts the list of recorded CPUs into the file (EVENT_UPDATE, docs/format.md). The
+ * list lets a consumer tell a gap from an idle CPU. Each later file gets the list as well, by tell_again().
  *
  * Events of single tasks are open on offline CPUs from the start, and children have inherited them: a CPU that comes
- * needs its rings only. The CPU runs tasks some milliseconds before it has rings. Their samples are counted, and told
- * as lost where the event counts each sample; their side records are neither.
+ * needs its rings only. The CPU runs tasks some milliseconds before it has rings. The kernel counts the samples of
+ * those milliseconds, and weir reports them as lost where the event counts each sample. Nobody counts side records
+ * that find no ring.
  *
  * The coordinator calls all functions and alone writes the struct. No function waits for readers or for the disk.
  */
@@ -51,8 +52,8 @@ struct weir_cpu_follower_setup {
     bool expects_all_cpus; /* the user chose neither CPUs nor rings per task: a CPU that stays out is worth a warning */
     /* Maps data and sideband rings of a place. 0 or -errno with err. */
     int (*map_rings)(void *ctx, unsigned place, struct weir_error *err);
-    /* A CPU came, and its events are on: has the triggers listen there, too. 0 or -errno with err, which is a warning.
-     */
+    /* Makes the trigger events listen on a CPU that came, after its own events are enabled. 0, or -errno with err; the
+     * follower makes err a warning. */
     int (*add_to_triggers)(void *ctx, int cpu, struct weir_error *err);
     void *ctx; /* of both calls */
 };
@@ -60,13 +61,13 @@ struct weir_cpu_follower_setup {
 struct weir_cpu_follower {
     struct weir_cpu_watch watch;
     struct weir_cpuset online;            /* at the last look */
-    struct weir_cpuset recorded;          /* of the CPUs to record on, those that are there; by watch() */
-    int look_fd;                          /* owned timerfd: the next look that no uevent asks for; -1: closed */
+    struct weir_cpuset recorded;          /* CPUs that are online and recorded; set by watch() */
+    int look_fd;                          /* owned timerfd: the next look without a uevent; -1: closed */
     int resume_fd;                        /* owned timerfd: the machine may have been suspended; -1: closed */
     uint64_t suspended_ns;                /* time of setup.suspended at the last look */
-    bool untold;                          /* recorded has changed, and the file does not say so yet */
-    bool moved;                           /* recorded differs from the CPUs of the start, or did so once */
-    struct weir_cpu_follower_setup setup; /* by watch() */
+    bool untold;                          /* the file does not have the latest content of `recorded` yet */
+    bool moved;                           /* `recorded` has changed since the start */
+    struct weir_cpu_follower_setup setup; /* set by watch() */
 };
 
 #define WEIR_CPU_FOLLOWER_INIT                                             \
@@ -75,33 +76,35 @@ struct weir_cpu_follower {
     }
 
 /*
- * Opens the watch and lists the CPUs that are online, so that watch() misses no change from here on. online: as an
- * earlier look found them, for a machine whose list cannot be read. sysroot: "" for this machine, else borrowed until
- * close(). 0 or -ENOMEM.
+ * Opens the watch and lists the online CPUs, so that watch() learns of each later change. online: the CPUs that were
+ * online earlier, for a machine whose list weir cannot read. sysroot: "" for this machine, else borrowed until close().
+ * 0 or -ENOMEM.
  */
 int weir_cpu_follower_open(struct weir_cpu_follower *follower, const char *sysroot, const struct weir_cpuset *online);
 
 /*
- * Replaces *late by the CPUs that are present but not in online, and that may come while recording. Events of tasks
- * cost each fork more with each CPU that they are open on; with SMT switched off half of the CPUs are offline to stay
- * so, and for events of tasks (all_tasks false) *late stays as it was. After open(). 0 or -ENOMEM.
+ * Replaces *late by the CPUs that are present but not in online, and that may come while recording. An event of a task
+ * makes each fork slower with each CPU on which the event is open. With SMT switched off, half of the CPUs are offline
+ * for good. So in that case *late stays unchanged for events of tasks (all_tasks false). Call this after open(). 0 or
+ * -ENOMEM.
  */
 int weir_cpu_follower_list_late(const struct weir_cpu_follower *follower, const struct weir_cpuset *online,
                                 bool all_tasks, struct weir_cpuset *late);
 
 /*
- * Has the coordinator's loop follow the CPUs, beginning with what has happened since open(). After open(), while the
- * pipeline runs. 0 or -errno.
+ * Makes the coordinator's loop follow the CPUs, beginning with all changes since open(). Call this after open(), while
+ * the pipeline runs. 0 or -errno.
  */
 int weir_cpu_follower_watch(struct weir_cpu_follower *follower, const struct weir_cpu_follower_setup *setup);
 
 /*
- * A later file has its beginning, which knows the CPUs of the start only: puts the list into that file if it ever
- * changed. After watch(), while the pool is there.
+ * Puts the list of CPUs into a later file if the list ever changed, because the beginning of a later file names the
+ * CPUs of the start. Call this after watch(), while the pool exists.
  */
 void weir_cpu_follower_tell_again(struct weir_cpu_follower *follower);
 
-/* Takes its sources out of the loop and releases all. Before the poll set ends. In any state; idempotent. */
+/* Removes the follower's sources from the loop and releases everything. Call this before the poll set ends. In any
+ * state; idempotent. */
 void weir_cpu_follower_close(struct weir_cpu_follower *follower);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Events of a running recording on and off: at the word of a client of --control, and by the schedule of -D.
- * Coordinator thread.
+ * Enables and disables events of a running recording: for clients of --control, and for the schedule of -D. Coordinator
+ * thread.
  */
 #ifndef WEIR_ENGINE_SESSION_EVENT_TOGGLE_H
 #define WEIR_ENGINE_SESSION_EVENT_TOGGLE_H
@@ -14,29 +14,29 @@
 #include "engine/session/snapshot.h"
 #include "engine/session/trigger.h"
 
-struct weir_event_toggle {
-    struct weir_event_set *events;          /* borrowed, as all pointers here */
-    struct weir_aux_keeper *aux;            /* keeps the AUX event as it is to be */
-    const struct weir_snapshots *snapshots; /* while memory holds a permanent one, nothing is enabled */
+struct weir_event_toggle { /* all pointers are borrowed */
+    struct weir_event_set *events;
+    struct weir_aux_keeper *aux;            /* told whether the AUX event is to be enabled */
+    const struct weir_snapshots *snapshots; /* no event is enabled while memory holds a permanent snapshot */
     const struct weir_notice_sink *notices;
-    bool on; /* samples count, or were last told to */
+    bool on; /* set when any event is enabled, cleared when all are disabled */
 };
 
-/* Notes that events were enabled, or left disabled, as the recording began; says nothing. */
+/* Notes whether events were enabled at the start of the recording. Sends no notice. */
 void weir_event_toggle_begin(struct weir_event_toggle *toggle, bool on);
 
-/* The recording ends: events are off, and the end of a snapshot enables none. */
+/* Notes that events are disabled because the recording ends, so that the end of a snapshot does not enable them. */
 void weir_event_toggle_end(struct weir_event_toggle *toggle);
 
-/* Enables or disables all samples, and says so in perf's words, for scripts that wait for these. A permanent snapshot
- * keeps them off. ctx: the toggle. */
+/* Enables or disables all events except the side event, and sends perf's notice of it, for which scripts wait. While
+ * memory holds a permanent snapshot, events stay disabled. ctx: the toggle. */
 void weir_event_toggle_all(void *ctx, bool on);
 
-/* The same for the events of that name. 0; -ENOENT: there is none; -EINVAL: its group's leader has to be named;
- * -EALREADY: memory holds a permanent snapshot. err says so. */
+/* Enables or disables the events of that name. 0, or with err: -ENOENT: no event has the name; -EINVAL: the event is a
+ * group member, and only its leader can be named; -EALREADY: memory holds a permanent snapshot. */
 int weir_event_toggle_named(struct weir_event_toggle *toggle, const char *name, bool on, struct weir_error *err);
 
-/* Takes the triggers "enable" and "disable". */
+/* Registers actions for the triggers "enable" and "disable". */
 void weir_event_toggle_register(struct weir_event_toggle *toggle, struct weir_triggers *triggers);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * Events that ask for something when they occur (--switch-output-event, --snapshot-on): open beside those that are
- * recorded, on the same CPUs and tasks, each with a ring of one page that wakes the coordinator at every record. What
- * stands in the rings is of no interest.
+ * Fires a trigger when an event occurs (--switch-output-event, --snapshot-on). weir opens these trigger events beside
+ * the recorded events, on the same CPUs and tasks. Each one has a ring of one page, which wakes the coordinator at
+ * every record. Nobody reads the content of these rings.
  *
- * perf has a thread of its own for them that sends it SIGUSR2. Here their descriptors are in one epoll(7) descriptor
- * among the coordinator's sources, which has to take the request anyway.
+ * perf has a thread for trigger events, which sends SIGUSR2 to the main thread. weir collects their descriptors in one
+ * epoll(7) descriptor among the coordinator's sources, because the coordinator has to take the request anyway.
  *
  * Coordinator thread.
  */
@@ -21,34 +21,34 @@
 #include "engine/session/trigger.h"
 
 /*
- * Appends the events of EVENT[:FILTER] to list. The filter is that of tracepoints (--filter): it begins behind the last
- * colon before its first operator, as in sched:sched_switch:prev_pid == 1. An event that occurs all the time (cycles,
- * cpu-clock) has to name its period; one that writes to an AUX area is refused. As weir_event_list_parse(), and -EINVAL
- * for these.
+ * Appends the events of EVENT[:FILTER] to list. FILTER is a tracepoint filter as for --filter. It begins behind the
+ * last colon before its first operator, as in sched:sched_switch:prev_pid == 1. An event that occurs all the time
+ * (cycles, cpu-clock) must have a period. 0, or with err: the errors of weir_event_list_parse(); -EINVAL for an event
+ * without the period that it needs, for an event that writes to an AUX area, and for a BPF program.
  */
 int weir_event_trigger_parse(struct weir_event_list *list, const char *text, struct weir_error *err);
 
-/* Whether each event from index `first` on may occur now and then: 0, or -EINVAL with err. parse() asks it. */
+/* Checks the events from index `first` on by the rules of parse(), which calls this. 0, or -EINVAL with err. */
 int weir_event_trigger_check(const struct weir_event_list *list, size_t first, struct weir_error *err);
 
-/* Lets occurrences pass: all, one in a while, or the first one. */
+/* Limits how often occurrences take effect: all do, only one in hold_ns does, or only the first one does. */
 struct weir_hold_off {
-    uint64_t hold_ns; /* after one that has passed no other does for so long */
+    uint64_t hold_ns; /* least time between two occurrences that take effect; 0: no limit */
     bool once;
-    uint64_t passed_ns; /* when the last one passed */
-    uint64_t passed, held;
+    uint64_t passed_ns;    /* time of the last occurrence that took effect */
+    uint64_t passed, held; /* numbers of occurrences with and without effect */
 };
 
-/* Whether an occurrence at now_ns is to have an effect. */
+/* Counts an occurrence at now_ns and returns whether it takes effect. */
 bool weir_hold_off_pass(struct weir_hold_off *hold_off, uint64_t now_ns);
 
 struct weir_event_trigger_setup {
-    struct weir_event_set_setup events; /* config apart; list without its sideband event */
+    struct weir_event_set_setup events; /* its config is unused; its list has no sideband event */
     struct weir_event_config config;    /* of the recording */
-    const struct weir_clock *clock;
-    struct weir_poll_set *sources; /* borrowed, as the next */
-    struct weir_triggers *triggers;
-    enum weir_trigger trigger;
+    const struct weir_clock *clock;     /* borrowed */
+    struct weir_poll_set *sources;      /* borrowed */
+    struct weir_triggers *triggers;     /* borrowed */
+    enum weir_trigger trigger;          /* fired by occurrences */
     uint64_t hold_off_ms;
     bool once;
 };
@@ -62,17 +62,19 @@ struct weir_event_trigger {
     struct weir_hold_off hold_off;
 };
 
-/* Opens events and rings; they count at once or, for a fresh workload, from its exec on. What occurs before the
- * coordinator's loop is heard when that begins. The trigger must stay in place until close(). 0 or -errno with err;
- * then nothing is open. */
+/*
+ * Opens events and rings. The events count at once or, for a new workload, from its exec on. An occurrence before the
+ * coordinator's loop fires the trigger when the loop begins. The trigger must stay in place until close(). 0, or -errno
+ * with err, and then nothing is open.
+ */
 int weir_event_trigger_open(struct weir_event_trigger *trigger, const struct weir_event_trigger_setup *setup,
                             struct weir_error *err);
 
-/* A CPU has come online that was among the late ones, or was gone: its occurrences count from here on. Not for a set of
- * tasks, whose events stay with them: 0 then, as for a trigger that is not open. 0 or -errno with err. */
+/* Opens the events on a CPU that has come online late or has come back, so that its occurrences fire the trigger. Does
+ * nothing for events of tasks, which follow their tasks, and for a closed trigger. 0 or -errno with err. */
 int weir_event_trigger_add_cpu(struct weir_event_trigger *trigger, int cpu, struct weir_error *err);
 
-/* NULL-safe, idempotent; zeroed is fine. */
+/* NULL-safe, idempotent. Accepts a trigger of all zeros. */
 void weir_event_trigger_close(struct weir_event_trigger *trigger);
 
 #endif

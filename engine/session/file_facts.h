@@ -1,9 +1,9 @@
 /*
- * The facts that every file of a recording states and that stay the same from the first file to the last: its events
- * and their ids, the machine, the command line, the clock, the recording that it continues.
+ * Gathers the facts that all files of a recording state alike: events with ids, the machine, the command line, the
+ * clock, the recording that -A continues.
  *
- * The coordinator gathers the facts once, after events and rings are open and before the first file is. They are const
- * from then on, and any thread may read them until fini().
+ * The coordinator gathers the facts once, after it opens events and rings and before it opens the first file. From then
+ * on the facts are const, and any thread may read them until fini().
  */
 #ifndef WEIR_ENGINE_SESSION_FILE_FACTS_H
 #define WEIR_ENGINE_SESSION_FILE_FACTS_H
@@ -27,18 +27,18 @@
 struct weir_file_facts {
     const struct weir_record_options
         *options;                         /* borrowed: kind of output, --sync, command line, compression, notices */
-    const struct weir_append *append;     /* borrowed; the recording that is continued; NULL: none is */
+    const struct weir_append *append;     /* borrowed; the recording that -A continues; NULL: none */
     const struct weir_kcore *kcore;       /* borrowed; open with --kcore */
     struct weir_machine machine;          /* owned */
     struct weir_event_desc *descriptions; /* owned; events as the file describes them; one at least */
     unsigned description_count;           /* all events, or all but the side event where records carry no ids */
     uint64_t **description_ids;           /* owned; [event] */
-    size_t id_room;                       /* per event in the head */
+    size_t id_room;                       /* ids for which the head has room, per event */
     struct weir_sample_clock clock;       /* -k */
-    struct weir_clock_reference clock_reference; /* of that clock, at the start */
-    bool has_branch_stacks;                      /* -b, -j; not call stacks of LBR: consumers would sort by them */
-    uint32_t chunk_bytes;                        /* the most that one COMPRESSED record expands to */
-    char tracefs[128];                           /* its mount point; "" without tracepoints */
+    struct weir_clock_reference clock_reference; /* of `clock`, at the start */
+    bool has_branch_stacks; /* -b, -j; false for LBR call stacks, as consumers would sort by them */
+    uint32_t chunk_bytes;   /* the most that one COMPRESSED record expands to */
+    char tracefs[128];      /* mount point of tracefs; "" without tracepoints */
 };
 
 struct weir_file_facts_sources {
@@ -47,19 +47,20 @@ struct weir_file_facts_sources {
     const struct weir_event_config *config;             /* borrowed for the call */
     const struct weir_topology *topology;               /* borrowed for the call */
     const struct weir_clock_reference *clock_reference; /* borrowed for the call */
-    struct weir_append *append;                         /* borrowed until fini; NULL: nothing is continued */
+    struct weir_append *append;                         /* borrowed until fini; NULL: no -A */
     const struct weir_kcore *kcore;                     /* borrowed until fini */
     uint32_t chunk_bytes;
 };
 
 /*
- * Gathers the facts into *facts, which is all zeros. 0; -ENOMEM; -EINVAL or -ESTALE: the file that is continued has
- * other events or is of another boot; -errno of looking for tracefs. err says why. Release with fini() in any case.
+ * Gathers the facts into *facts, which is all zeros. 0, or with err: -ENOMEM; -EINVAL, if the continued file has other
+ * events; -ESTALE, if it is of another boot; -errno of the search for tracefs. Call fini() in any case.
  */
 int weir_file_facts_gather(struct weir_file_facts *facts, const struct weir_file_facts_sources *sources,
                            struct weir_error *err);
 
-/* Frees what gather() made, while the events are still there: descriptions borrow their names. Accepts all zeros. */
+/* Frees the facts. Call this before the events are closed, because descriptions borrow their names. Accepts facts of
+ * all zeros. */
 void weir_file_facts_fini(struct weir_file_facts *facts);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * ftrace's own snapshot (Documentation/trace/ftrace.rst, "Snapshot"), taken with weir's: "1" is written to the file
- * `snapshot` of tracefs, where the kernel was built with it (CONFIG_TRACER_SNAPSHOT). Coordinator thread.
+ * Takes a snapshot of ftrace (Documentation/trace/ftrace.rst, "Snapshot") together with a snapshot of weir: writes "1"
+ * to the file `snapshot` of tracefs. The kernel has this file with CONFIG_TRACER_SNAPSHOT. Coordinator thread.
  */
 #ifndef WEIR_ENGINE_SESSION_FTRACE_SNAPSHOT_H
 #define WEIR_ENGINE_SESSION_FTRACE_SNAPSHOT_H
@@ -13,17 +13,18 @@
 struct weir_ftrace_snapshot {
     bool open;
     int fd;        /* owned, when open */
-    bool has_told; /* of a failure */
+    bool has_told; /* the user has been warned of a failure */
 };
 
-/* root: of tracefs; NULL: where it is mounted. 0, -ENOENT (the kernel has no such file: err says so, and what it
- * takes), or another error of open(2), with err. */
+/* Opens the file `snapshot`. root: root folder of tracefs; NULL: its mount point. 0; or with err: -ENOENT, if the
+ * kernel has no such file (the hint names the configuration option); another error of open(2). */
 int weir_ftrace_snapshot_open(struct weir_ftrace_snapshot *snapshot, const char *root, struct weir_error *err);
 
-/* Takes one; the first failure is a warning. The kernel allocates the first time: may block for that. */
+/* Takes a snapshot of ftrace. The first failure is a warning. May block on the first call, when the kernel allocates
+ * the snapshot buffer. */
 void weir_ftrace_snapshot_take(struct weir_ftrace_snapshot *snapshot, const struct weir_notice_sink *notices);
 
-/* NULL-safe, idempotent; zeroed is fine. */
+/* NULL-safe, idempotent. Accepts a struct of all zeros. */
 void weir_ftrace_snapshot_close(struct weir_ftrace_snapshot *snapshot);
 
 #endif
