@@ -1,4 +1,4 @@
-/* What `weir list` prints. Pure; any thread. */
+/* The output of `weir list`. Pure; any thread. */
 #ifndef WEIR_CLI_LIST_REPORT_H
 #define WEIR_CLI_LIST_REPORT_H
 
@@ -10,14 +10,14 @@
 
 struct weir_list_report {
     struct weir_buf *text;     /* borrowed */
-    bool json, names, details; /* names: nothing else */
+    bool json, names, details; /* names: prints names only */
     size_t count;              /* of entries */
 };
 
-/* Adds a line in the form of perf list, a JSON object, or names. */
+/* Appends an entry: a line in the form of perf list, a JSON object, or names. */
 void weir_list_report_add(struct weir_list_report *report, const struct weir_catalog_entry *entry);
 
-/* Ends what add() began; also when nothing was added. */
+/* Ends the output; also if nothing was added. */
 void weir_list_report_end(struct weir_list_report *report);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Man pages in roff (groff_man(7)), from the same data as `--help`: docs/man/ holds what these functions write, made
- * with `weir help --man COMMAND`; a test compares them. Pure; appends to text. Any thread.
+ * Man pages in roff (groff_man(7)), from the data of `--help`. docs/man/ holds the output of these functions, made with
+ * `weir help --man COMMAND`; a test compares them. Pure; appends to text. Any thread.
  */
 #ifndef WEIR_CLI_MAN_H
 #define WEIR_CLI_MAN_H

@@ -1,15 +1,15 @@
 /*
- * The option table: one row per option of a command, and the parser that works from it.
+ * The option table, with one row for each option of a command, and the parser that works from it.
  *
- * A row says everything about its option: how it is spelled, what it takes, within which range, where the value goes,
- * and what the user reads about it. The parser (here), `--help` (cli/help.h) and the man page (cli/man.h) have no
- * other source; tests/cli proves that they agree. A new option is a new row.
+ * A row defines everything about its option: its spelling, its argument and range, the field that it sets, and its
+ * texts. The parser (here), `--help` (cli/help.h) and the man page (cli/man.h) have no other source; tests/cli proves
+ * that they agree. A new option is a new row.
  *
- * Habits are those of perf's parse-options (tools/perf: subcmd/parse-options.c, Linux 6.12): unique prefixes of long
- * names, `--opt=value` and `--opt value`, `-F99` and `-F 99`, bundled flags `-ag`, `--no-X` for rows that allow it,
- * optional arguments only attached, and options end at `--` or at the first word that is none: the workload.
- * When an option is repeated the last one holds, but for counters and lists. Stricter than perf in one thing: an
- * argument that is not understood whole is refused.
+ * The parser follows perf's parse-options (tools/perf: subcmd/parse-options.c, Linux 6.12): unique prefixes of long
+ * names, `--opt=value` and `--opt value`, `-F99` and `-F 99`, bundled flags `-ag`, `--no-X` for rows that allow it.
+ * Optional arguments must be attached. Options end at `--` or at the first other word: the workload. The last of
+ * repeated options holds, except for counters and lists. weir is stricter than perf in one point: it refuses an
+ * argument that it does not understand as a whole.
  *
  * Pure: no I/O, no global state. Allocates for lists only. Any thread.
  */
@@ -24,43 +24,42 @@
 #include "base/error.h"
 #include "cli/settings.h"
 
-/* What an option takes, and the type of the field that it sets. */
+/* The argument of an option, and the type of the field that it sets. */
 enum weir_option_kind {
-    WEIR_OPTION_HELP,      /* no field: parsing ends, help is asked for */
+    WEIR_OPTION_HELP,      /* no field: parsing ends, the user asks for help */
     WEIR_OPTION_FLAG,      /* bool: true; by --no-X false */
     WEIR_OPTION_COUNTER,   /* unsigned: one more each time; by --no-X 0 */
     WEIR_OPTION_TEXT,      /* const char *: borrowed from argv, not empty */
-    WEIR_OPTION_TEXT_LIST, /* struct weir_text_list: each one is kept, none empty */
+    WEIR_OPTION_TEXT_LIST, /* struct weir_text_list: keeps each text, none empty */
     WEIR_OPTION_NUMBER,    /* uint64_t in min..max */
-    WEIR_OPTION_UNSIGNED,  /* the same into an unsigned */
+    WEIR_OPTION_UNSIGNED,  /* unsigned in min..max */
     WEIR_OPTION_SIZE,      /* uint64_t bytes in min..max, suffix B, K, M or G */
     WEIR_OPTION_FREQUENCY, /* uint64_t Hz in min..max, or WEIR_VALUE_FREQ_MAX (cli/value.h) for "max" */
     WEIR_OPTION_RING_PAIR, /* struct weir_ring_size_pair (cli/value.h) */
     WEIR_OPTION_CPU_LIST,  /* struct weir_cpuset: replaced, not empty */
-    WEIR_OPTION_CUSTOM,    /* whatever apply() does */
+    WEIR_OPTION_CUSTOM,    /* set by apply() */
 };
 
 struct weir_option {
     char short_name;        /* 'F', or 0 */
     const char *long_name;  /* "freq", or NULL */
-    const char *argument;   /* how help names the argument: "HZ"; NULL: takes none */
+    const char *argument;   /* the argument's name in help: "HZ"; NULL: no argument */
     bool argument_optional; /* --threads or --threads=SPEC */
     bool negatable;         /* --no-X exists; flags, counters, and CUSTOM rows with clear() */
-    bool repeatable;        /* each one adds (help says so) */
+    bool repeatable;        /* each repetition adds (help says so) */
     enum weir_option_kind kind;
     size_t field;             /* WEIR_OPTION_FIELD() of the command's arguments */
     const char *unit;         /* "Hz"; NULL: none */
     uint64_t min, max;        /* NUMBER, UNSIGNED, SIZE, FREQUENCY */
-    const char *default_text; /* what holds without the option; NULL: nothing worth saying */
-    const char *section;      /* heading in help and man page; rows of a section stand together */
+    const char *default_text; /* the setting without the option; NULL: not worth saying */
+    const char *section;      /* heading in help and man page; rows of a section are adjacent */
     const char *help;         /* one sentence without capital and full stop, for --help and man page */
     const char *details;      /* further sentences for the man page; NULL: none */
 
-    /* CUSTOM only: sets what text asks for (NULL: the optional argument is not there; an optional
-     * one is never empty). 0, or -errno with err, whose
-     * line stands alone and so names the option. */
+    /* CUSTOM only: applies text (NULL: the optional argument is missing; an optional argument is never empty). 0, or
+     * -errno with err, whose line stands alone and so names the option. */
     int (*apply)(void *arguments, const char *text, struct weir_error *err);
-    void (*clear)(void *arguments); /* of a row that is negatable: what --no-X does */
+    void (*clear)(void *arguments); /* CUSTOM rows that are negatable: applies --no-X */
 };
 
 /* The offset of a field, refused by the compiler when the field is not of the named type: that of the row's kind. */
@@ -72,10 +71,10 @@ struct weir_perf_option;
 /* An option that earlier versions of weir had. */
 struct weir_removed_option {
     const char *long_name;
-    const char *instead; /* what to do now: one line */
+    const char *instead; /* the replacement: one line */
 };
 
-/* Rows that stand together: a whole table, or those of one file of a table that is spread over several. */
+/* A group of rows: a whole table, or the rows of one file of a table that several files share. */
 struct weir_option_rows {
     const struct weir_option *options;
     size_t count;
@@ -96,7 +95,8 @@ struct weir_option_table {
     const char *command; /* "weir record": for hints */
     const struct weir_option_rows *const *parts;
     size_t part_count;
-    const struct weir_perf_option *perf_options; /* those of perf's command (cli/perf_options.h); NULL: it has none */
+    const struct weir_perf_option
+        *perf_options; /* options of perf's command (cli/perf_options.h); NULL: perf has no such command */
     size_t perf_option_count;
     const struct weir_removed_option *removed; /* NULL: none */
     size_t removed_count;
@@ -109,7 +109,7 @@ struct weir_option_table {
         .help = "show this help and exit",                                                            \
     }
 
-/* The rows of a table by number, in the order in which help shows them; NULL behind the last one. */
+/* Returns the row with that number, in the order of help; NULL behind the last one. */
 const struct weir_option *weir_option_at(const struct weir_option_table *table, size_t index);
 
 /* Texts in the order in which they were given. */
@@ -126,54 +126,55 @@ int weir_text_list_add(struct weir_text_list *list, const char *text);
 
 enum weir_options_outcome {
     WEIR_OPTIONS_PARSED = 0,
-    WEIR_OPTIONS_HELP = 1, /* -h or --help was met; what follows it was not looked at */
+    WEIR_OPTIONS_HELP = 1, /* -h or --help was found; the words after it are not parsed */
 };
 
 /*
  * Parses the options at the head of argv (NULL-terminated, without the command's name) into arguments, an object of the
- * type that the table's fields belong to; texts stay borrowed from argv. *used: how many words were options or `--`;
- * the workload begins behind them.
- * Returns an outcome, -EINVAL (err: the option as typed and what is wrong; the hint says what it takes, which option is
- * the nearest, or what to do instead of an option that only perf has), -ENOMEM or what an apply() returned. On failure
- * arguments hold what came before the bad option.
+ * type that the table's fields belong to. Texts stay borrowed from argv. *used: the number of words that are options or
+ * `--`; the workload begins behind them.
+ *
+ * Returns an outcome, -EINVAL, -ENOMEM or the result of an apply(). With -EINVAL err names the option as typed and the
+ * fault. The hint describes the argument, or names the nearest option or the replacement of an option that only perf
+ * has. On failure arguments hold the options before the bad one.
  */
 int weir_options_parse(const struct weir_option_table *table, void *arguments, char *const *argv, size_t *used,
                        struct weir_error *err);
 
-/* The same, and appends each option that was understood to settings. */
+/* Parses as weir_options_parse() does, and appends each option to settings. */
 int weir_options_parse_noted(const struct weir_option_table *table, void *arguments, char *const *argv, size_t *used,
                              struct weir_settings *settings, struct weir_error *err);
 
 /*
- * Sets what one option asks for, as if it had been on the command line: value NULL for none, negated for --no-X; the
- * row takes an argument, or none, accordingly. 0, or -errno with err that names the option.
+ * Applies one option as if it were on the command line. value: NULL without an argument; negated: --no-X. The caller
+ * passes an argument if, and only if, the row takes one. 0, or -errno with err that names the option.
  */
 int weir_option_apply(const struct weir_option_table *table, void *arguments, const struct weir_option *option,
                       bool negated, const char *value, struct weir_error *err);
 
-/* The row with this name, spelled in full as after "--"; *negated: the spelling is that which takes it back, such as
- * no-all-cpus. NULL: there is none. */
+/* Returns the row with this name, spelled in full as after "--"; NULL: no such row. *negated: the name is the negated
+ * spelling, such as no-all-cpus. */
 const struct weir_option *weir_option_find(const struct weir_option_table *table, const char *name, bool *negated);
 
-/* The row with this letter, or NULL. */
+/* Returns the row with this letter, or NULL. */
 const struct weir_option *weir_option_find_short(const struct weir_option_table *table, char letter);
 
-/* The words for a row: error hints, `--help` and the man page say the same. Texts are cut at their size. */
+/* The texts of a row, the same for error hints, `--help` and the man page. Texts are cut at their size. */
 #define WEIR_OPTION_TEXT_BYTES 256
 
-/* "--freq", or "-g" for an option without a long name. */
+/* Writes "--freq", or "-g" for an option without a long name. */
 void weir_option_format_name(const struct weir_option *option, char text[WEIR_OPTION_TEXT_BYTES]);
 
-/* How the option is written: "-F, --freq HZ|max", "    --threads[=SPEC]", "-a, --[no-]all-cpus". */
+/* Writes the option's usage: "-F, --freq HZ|max", "    --threads[=SPEC]", "-a, --[no-]all-cpus". */
 void weir_option_format_usage(const struct weir_option *option, char text[WEIR_OPTION_TEXT_BYTES]);
 
-/* What the argument may be: "a whole number from 1 to 99". False, and "" : nothing to say beyond the help sentence. */
+/* Writes the range of the argument: "a whole number from 1 to 99". False, and "": the help sentence says it all. */
 bool weir_option_format_expectation(const struct weir_option *option, char text[WEIR_OPTION_TEXT_BYTES]);
 
-/* What help adds in brackets: "1 to 99; default: none; may be repeated". False and "" when there is nothing. */
+/* Writes the facts that help shows in brackets: "1 to 99; default: none; may be repeated". False, and "": no facts. */
 bool weir_option_format_facts(const struct weir_option *option, char text[WEIR_OPTION_TEXT_BYTES]);
 
-/* The spellings of a long option: its name, --no-NAME, and NAME for one that is called no-NAME. */
+/* The spellings of a long option: its name, --no-NAME, and NAME for an option that is called no-NAME. */
 enum weir_option_spelling {
     WEIR_OPTION_SPELLING_NAME,
     WEIR_OPTION_SPELLING_NEGATED,

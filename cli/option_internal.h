@@ -1,10 +1,10 @@
-/* What the parser of options and the search for rows share: option.c and option_find.c. */
+/* The shared parts of the parser (option.c) and of the search for rows (option_find.c). */
 #ifndef WEIR_CLI_OPTION_INTERNAL_H
 #define WEIR_CLI_OPTION_INTERNAL_H
 
 #include "cli/option.h"
 
-/* One option as found in argv. */
+/* An option as found in argv. */
 struct weir_option_match {
     const struct weir_option *option;
     bool negated;
@@ -12,16 +12,16 @@ struct weir_option_match {
     char typed[WEIR_OPTION_TEXT_BYTES]; /* "-F", "--freq" */
 };
 
-/* Fills option, negated and typed of match for the length bytes of name; false with err. A whole name, also of an
- * option that only perf has, goes before all that begin with it. */
+/* Fills option, negated and typed of match for the `length` bytes of name; false with err. A whole name, also of an
+ * option that only perf has, is preferred to names that begin with it. */
 bool weir_option_match_long(const struct weir_option_table *table, const char *name, size_t length,
                             struct weir_option_match *match, struct weir_error *err);
 
-/* -EINVAL with err: no row has this letter of a bundle (behind the dash). */
+/* Returns -EINVAL with err: no row has this letter of a bundle (behind the dash). */
 int weir_option_fail_short(const struct weir_option_table *table, const char *bundle, char letter,
                            struct weir_error *err);
 
-/* The hint where there is nothing better to say. */
+/* Sets the fallback hint, which names --help. */
 void weir_option_hint_help(const struct weir_option_table *table, struct weir_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The options of `perf record`, so that a habit that weir does not serve is answered with what it does instead, and so
- * that docs/perf-options.md can say of each whether weir has it. Constant data; any thread.
+ * The options of `perf record`. For an option that weir lacks, the parser names weir's replacement, and
+ * docs/perf-options.md says of each whether weir has it. Constant data; any thread.
  */
 #ifndef WEIR_CLI_PERF_OPTIONS_H
 #define WEIR_CLI_PERF_OPTIONS_H
@@ -25,7 +25,7 @@ struct weir_perf_option {
     const char *long_name;
     enum weir_perf_argument argument;
     unsigned versions;   /* set of enum weir_perf_version */
-    const char *instead; /* what weir does, or what to do: one line; NULL: nothing comes near it */
+    const char *instead; /* weir's behavior or replacement: one line; NULL: weir has nothing similar */
 };
 
 #define WEIR_PERF_OPTION_COUNT 84

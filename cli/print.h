@@ -1,14 +1,14 @@
 /*
- * All that weir says: errors, notices and closing lines to stderr, what was asked for to stdout. The only place in weir
- * that writes to either.
+ * All output of weir: errors, notices and closing lines go to stderr, requested output goes to stdout. No other code of
+ * weir writes to either.
  *
  * Every line on stderr is one write to an unbuffered or line-buffered stream, prefixed "weir: " or "hint: ", so that it
- * can be told from the workload's. The sink may be called by any thread; of struct weir_print only the count of what
- * was left out changes after set-up.
+ * can be told from the workload's output. Any thread may call the sink; after set-up only the count of dropped notices
+ * in struct weir_print changes.
  *
- * Nobody need read what weir says: a notice for which there is no room within a second, in a pipe that is full or on a
- * terminal that is stopped, is left out and counted, and so are those after it until there is; the next line that is
- * printed tells how many. What ends a recording waits.
+ * weir goes on if nobody reads its messages. A notice that finds no room within a second, in a full pipe or on a
+ * stopped terminal, is dropped and counted. So are later ones until there is room; the next printed line reports their
+ * number. Errors and closing lines wait.
  */
 #ifndef WEIR_CLI_PRINT_H
 #define WEIR_CLI_PRINT_H
@@ -23,23 +23,25 @@
 struct weir_print {
     FILE *stream;              /* borrowed; stderr, or a test's */
     unsigned verbosity;        /* -v: 1, -vv: 2 */
-    bool quiet;                /* errors only; goes before verbosity, as in perf */
-    _Atomic unsigned left_out; /* notices, since the last line that was printed */
+    bool quiet;                /* errors only; overrides verbosity, as in perf */
+    _Atomic unsigned left_out; /* notices dropped since the last printed line */
 };
 
-/* "weir: WHAT", and "hint: HINT" when there is one. Also when quiet. */
+/* Prints "weir: WHAT", and "hint: HINT" if there is a hint. Also when quiet. */
 void weir_print_error(const struct weir_print *print, const struct weir_error *err);
 
-/* Lines that end a recording, whole and with their newlines; nothing when quiet. */
+/* Prints closing lines, whole and with their newlines; nothing when quiet. */
 void weir_print_lines(struct weir_print *print, const char *lines);
 
-/* A sink that prints what quiet and verbosity let through; print is borrowed as long as it is used. */
+/* Returns a sink that prints the notices that quiet and verbosity allow; print is borrowed as long as the sink is used.
+ */
 struct weir_notice_sink weir_print_sink(struct weir_print *print);
 
-/* To stdout, flushed. 0, or -errno with err: help into a full disk must not look like success. */
+/* Writes text to stdout and flushes it. 0, or -errno with err: help into a full disk must not look like success. */
 int weir_print_output(const char *text, struct weir_error *err);
 
-/* The same of bytes, without flushing every piece of what is long: the last call has to be weir_print_output(). */
+/* Writes bytes to stdout without flushing, for long output; the last call must be weir_print_output(). Results as
+ * there. */
 int weir_print_output_bytes(const char *text, size_t bytes, struct weir_error *err);
 
 #endif

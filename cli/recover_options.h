@@ -1,4 +1,5 @@
-/* The options of `weir recover`: the table and what it fills. Touches neither kernel nor files. Main thread. */
+/* The options of `weir recover`: the option table and the struct that it fills. Touches neither kernel nor files. Main
+ * thread. */
 #ifndef WEIR_CLI_RECOVER_OPTIONS_H
 #define WEIR_CLI_RECOVER_OPTIONS_H
 

@@ -1,6 +1,6 @@
 /*
- * What was asked for, in order, and where: on the command line or in a line of a configuration file. Allocates; any
- * thread.
+ * The options in force, in order, with their origin: the command line, or a line of a configuration file. Allocates;
+ * any thread.
  */
 #ifndef WEIR_CLI_SETTINGS_H
 #define WEIR_CLI_SETTINGS_H
@@ -12,8 +12,8 @@ struct weir_option;
 
 struct weir_setting {
     const struct weir_option *option; /* borrowed: a row of the command's table */
-    bool negated;                     /* the option was taken back, as by --no-X */
-    const char *value;                /* borrowed; NULL: none was given */
+    bool negated;                     /* the option is negated, as by --no-X */
+    const char *value;                /* borrowed; NULL: no argument */
     const char *path;                 /* borrowed: the configuration file; NULL: the command line */
     unsigned line;                    /* in that file, from 1 */
 };
@@ -26,10 +26,10 @@ struct weir_settings {
 
 void weir_settings_fini(struct weir_settings *settings);
 
-/* Appends one. 0 or -ENOMEM. */
+/* Appends a setting. 0 or -ENOMEM. */
 int weir_settings_add(struct weir_settings *settings, const struct weir_setting *setting);
 
-/* The last one for an option; NULL: none. Borrowed until the next one is added. */
+/* Returns the last setting of an option, borrowed until the next one is added; NULL: none. */
 const struct weir_setting *weir_settings_last(const struct weir_settings *settings, const struct weir_option *option);
 
 #endif

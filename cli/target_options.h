@@ -1,6 +1,6 @@
 /*
- * Which tasks `weir record` records: the arguments of -p, -t, -u and -i, and perf's rules between all options that name
- * a target. Main thread.
+ * The targets of `weir record`: the arguments of -p, -t, -u and -i, and perf's rules between all options that name a
+ * target. Main thread.
  */
 #ifndef WEIR_CLI_TARGET_OPTIONS_H
 #define WEIR_CLI_TARGET_OPTIONS_H
@@ -18,7 +18,7 @@ void weir_target_options_clear_no_inherit(void *arguments);
 
 int weir_target_options_apply_cgroups(void *arguments, const char *text, struct weir_error *err);
 
-/* Gives the events their cgroups: of those -G that stand behind `texts` -e. To be called after each -e was parsed, with
+/* Assigns cgroups to events: those of each -G that follows `texts` -e options. Call it after each parsed -e, with
  * *given 0 before the first. 0, -EINVAL or -ENOMEM with err. */
 int weir_target_options_assign_cgroups(const struct weir_record_arguments *arguments, size_t texts,
                                        struct weir_event_list *events, size_t *given, struct weir_error *err);

@@ -1,9 +1,9 @@
 /*
- * Numbers, sizes and frequencies as they are written on the command line, and back.
+ * Numbers, sizes and frequencies in the form of the command line, read and written.
  *
- * Grammar: decimal digits only. No sign, no white space, no 0x, no fraction: perf takes strtoul's leniency ("99k" is
- * 99 there), here what is not understood whole is refused. Suffixes are perf's B, K, M, G (powers of 1024), in either
- * case. Pure functions, any thread; outputs are untouched on failure.
+ * Grammar: decimal digits only. No sign, no white space, no 0x, no fraction. perf uses strtoul's leniency ("99k" is 99
+ * there); weir refuses text that it does not understand as a whole. Suffixes are perf's B, K, M, G (powers of 1024), in
+ * either case. Pure functions, any thread; outputs are untouched on failure.
  */
 #ifndef WEIR_CLI_VALUE_H
 #define WEIR_CLI_VALUE_H
