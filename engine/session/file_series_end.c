@@ -81,7 +81,7 @@ static struct outcome end_data(struct weir_file_series *series, struct weir_erro
     weir_file_rotation_end(series);
     if (outcome.counted == 0)
         outcome.counted = tell_unwritten(series);
-    weir_ledger_settle(setup->pipeline, setup->result);
+    weir_ledger_fill_totals(setup->pipeline, setup->result);
     return outcome;
 }
 

@@ -1,4 +1,5 @@
-/* Names, number and command of finished files. Finisher's thread, at the end the coordinator. posix_spawn(3). */
+/* Names, number and command of finished files. The finisher's thread calls, and at the end the coordinator. Commands
+ * start by posix_spawn(3). */
 #include "engine/session/kept_files.h"
 
 #include <errno.h>
@@ -28,12 +29,12 @@ struct kept_file {
 
 struct weir_kept_files {
     struct weir_kept_files_setup setup;
-    struct kept_file *files; /* owned; oldest first; empty when none is ever to be removed */
+    struct kept_file *files; /* owned; oldest first; empty when no file is ever to be removed */
     size_t count, room;
     struct weir_removed_files removed;
     pid_t running[WEIR_KEPT_COMMANDS];
     unsigned running_count;
-    bool told; /* of a command that failed */
+    bool told; /* a warning has reported a failed command */
 };
 
 int weir_kept_files_new(struct weir_kept_files **made, const struct weir_kept_files_setup *setup)
@@ -42,7 +43,7 @@ int weir_kept_files_new(struct weir_kept_files **made, const struct weir_kept_fi
     if (!kept)
         return -ENOMEM;
     kept->setup = *setup;
-    if (setup->command) /* else a process that ignores it, as it may have been started, learns of no exit status */
+    if (setup->command) /* a process that ignores SIGCHLD, perhaps from its start, learns no exit status */
         signal(SIGCHLD, SIG_DFL);
     *made = kept;
     return 0;
@@ -50,7 +51,7 @@ int weir_kept_files_new(struct weir_kept_files **made, const struct weir_kept_fi
 
 /* ---- how many ---- */
 
-/* And not another one. */
+/* Whether the path still leads to this file, and not to another one. */
 static bool is_there(const struct kept_file *file)
 {
     struct stat st;
@@ -78,7 +79,7 @@ static void remove_oldest(struct weir_kept_files *kept)
     memmove(kept->files, kept->files + 1, kept->count * sizeof(*kept->files));
 }
 
-/* Who takes files away as they come leaves names behind, in a recording of weeks many. */
+/* Forgets the oldest files that a consumer has taken away. A recording of weeks would otherwise gather many names. */
 static void forget_taken(struct weir_kept_files *kept)
 {
     while (kept->count > 0 && !is_there(&kept->files[0]))
@@ -97,7 +98,7 @@ static void note(struct weir_kept_files *kept, const struct weir_record_file *fi
     if (files)
         kept->files = files;
     if (!copy)
-        return; /* then it stays */
+        return; /* without memory for its name the file stays */
     kept->files[kept->count++] = (struct kept_file){
         .path = copy,
         .device = st.st_dev,
@@ -151,13 +152,13 @@ static void tell_not_started(struct weir_kept_files *kept, int code)
                     kept->setup.command[0], strerror(-code));
 }
 
-static void forget(struct weir_kept_files *kept, unsigned index)
+static void forget_command(struct weir_kept_files *kept, unsigned index)
 {
     kept->running_count--;
     memmove(&kept->running[index], &kept->running[index + 1], (kept->running_count - index) * sizeof(kept->running[0]));
 }
 
-/* True when it has ended. */
+/* Reaps a command without waiting. True when the command has ended. */
 static bool reap(struct weir_kept_files *kept, unsigned index)
 {
     int status;
@@ -170,7 +171,7 @@ static bool reap(struct weir_kept_files *kept, unsigned index)
         tell_end(kept, "failed with status", WEXITSTATUS(status));
     else if (pid > 0 && WIFSIGNALED(status))
         tell_end(kept, "was ended by signal", WTERMSIG(status));
-    forget(kept, index);
+    forget_command(kept, index);
     return true;
 }
 
@@ -180,7 +181,8 @@ static void reap_all(struct weir_kept_files *kept)
         i += !reap(kept, i);
 }
 
-/* Those that weir ignores for itself. */
+/* Returns the signals that the command gets at default: those that weir ignores for itself, unless `ignored` has
+ * them. */
 static sigset_t signals_to_restore(const sigset_t *ignored)
 {
     static const int ours[] = {SIGPIPE, SIGXFSZ, SIGUSR2};
@@ -206,7 +208,7 @@ static int spawn(const struct weir_kept_files *kept, char *const *argv, pid_t *p
     return result;
 }
 
-/* Waits while too many run. False: that was given up. */
+/* Waits while too many commands run. False: hurried() ended the wait. */
 static bool await_room(struct weir_kept_files *kept, bool (*hurried)(void *ctx), void *ctx)
 {
     for (reap_all(kept); kept->running_count == WEIR_KEPT_COMMANDS; reap_all(kept)) {
@@ -253,7 +255,7 @@ void weir_kept_files_await_commands(struct weir_kept_files *kept, bool (*hurried
     }
 }
 
-/* ---- all of it ---- */
+/* ---- files ---- */
 
 int weir_kept_files_name(const struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * The finished files of a recording: their names, how many of them stay, and the command that is told of each. The
- * rules are in file_finisher.h. One thread at a time.
+ * The finished files of a recording: their names, their number, and the command that runs for each. file_finisher.h has
+ * the rules. One thread at a time may call these functions.
  */
 #ifndef WEIR_ENGINE_SESSION_KEPT_FILES_H
 #define WEIR_ENGINE_SESSION_KEPT_FILES_H
@@ -13,69 +13,74 @@
 #include "base/notice.h"
 #include "engine/session/record_file.h"
 
-#define WEIR_KEPT_COMMANDS 16u /* that run at a time */
+#define WEIR_KEPT_COMMANDS 16u /* most commands that run at a time */
 
 struct weir_kept_files; /* opaque */
 
 struct weir_kept_files_setup {
-    bool stamped;               /* files get their time into their names */
-    unsigned most;              /* so many stay; 0: all */
-    bool whole_only;            /* one that is broken stays, and does not count: it is no reason to remove another */
-    bool droppable;             /* weir_kept_files_drop_oldest() will be called */
-    char *const *command;       /* borrowed until free; NULL: none */
-    const sigset_t *child_mask; /* of the command; borrowed until free */
-    const sigset_t *ignored;    /* likewise: of SIGPIPE, SIGXFSZ and SIGUSR2 those that it gets ignored; NULL: none */
+    bool stamped;               /* each file gets the time of its end into its name */
+    unsigned most;              /* most files that stay; 0: all stay */
+    bool whole_only;            /* a broken file stays and is not counted: it must not displace a whole file */
+    bool droppable;             /* the caller will call weir_kept_files_drop_oldest() */
+    char *const *command;       /* argv of the command; borrowed until free; NULL: none */
+    const sigset_t *child_mask; /* signal mask of the command; borrowed until free */
+    const sigset_t *ignored; /* of SIGPIPE, SIGXFSZ and SIGUSR2 those that the command ignores; borrowed; NULL: none */
     const struct weir_notice_sink *notices;
 };
 
-/* 0 or -ENOMEM. With a command SIGCHLD is at default from then on, in the commands as well. */
+/* Returns 0 or -ENOMEM. With a command, sets SIGCHLD to its default disposition, which the commands inherit. */
 int weir_kept_files_new(struct weir_kept_files **kept, const struct weir_kept_files_setup *setup);
 
-/* Names a file that has ended. Blocks on the file system. 0, also when somebody has moved or removed it, which is told:
- * it is left alone. Or -errno with err: it stays where it is then, and this may be tried again. */
+/* Gives a file that has ended its name. Blocks on the file system. Returns 0; or -errno with err, and then the file
+ * keeps its former name and the caller may try again. When somebody has moved or removed the file, warns, leaves the
+ * file alone, and returns 0. */
 int weir_kept_files_name(const struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err);
 
 /*
- * Counts a file by the name that it has now, tells of it, removes the oldest ones that are too many, starts the
- * command. Only a file that is still what was written is removed, and none that is lasting: that one only counts no
- * more. One that is not at its name any more is nobody's here: what stands there now is another file, perhaps the one
- * that is being recorded. Blocks on the file system, and while too many commands run; hurried: asked ten times a second
- * then whether to give that up: there is no command for this file, which is told.
+ * Counts a file under its present name, tells the user of it, removes the oldest files beyond the limit, and starts the
+ * command. Removes a file only if it is still the file that weir wrote. A lasting file is never removed: it only leaves
+ * the count.
+ *
+ * Does nothing for a file that no longer stands at its name. The name may now belong to another file, perhaps to the
+ * file that is being recorded.
+ *
+ * Blocks on the file system, and while WEIR_KEPT_COMMANDS commands run. During that wait, asks hurried() ten times a
+ * second whether to stop waiting. If so, warns and starts no command for this file.
  */
 void weir_kept_files_add(struct weir_kept_files *kept, const struct weir_record_file *file, bool (*hurried)(void *ctx),
                          void *ctx);
 
-/* Counts a whole file that keeps the name that it has, as add() does otherwise; nobody is told. Blocks on the file
+/* Counts a whole file that keeps its present name, without a notice and without a command. Blocks on the file
  * system. */
 void weir_kept_files_add_last(struct weir_kept_files *kept, const struct weir_record_file *file);
 
-/* Has the newest one take the name of this file, which is in the same folder, in one step; the file has none then. 0,
- * and says so; or -errno with err, and then both have the names that they had: -ENOENT (one of them is not there any
- * more, and is not known any more if it is the newest; or none is known) and those of rename(2). Blocks on the file
- * system. */
+/* Renames the newest counted file to the name of `file`, in the same folder and in one step. `file` has no name
+ * afterwards. Returns 0 and tells the user; or -errno with err, and then both files keep their names. The errno is of
+ * rename(2), or ENOENT: no file is known, or one of the two is gone. Forgets the newest file if it is gone. Blocks on
+ * the file system. */
 int weir_kept_files_pass_name(struct weir_kept_files *kept, struct weir_record_file *file, struct weir_error *err);
 
-/* The path of the newest one; borrowed until another is counted. NULL: none is known. */
+/* Returns the path of the newest counted file, borrowed until the next file is counted. NULL: no file is known. */
 const char *weir_kept_files_newest(const struct weir_kept_files *kept);
 
 struct weir_removed_files {
     uint64_t files, bytes, samples;
 };
 
-/* What was removed so far because it was too many, or to make room. */
+/* Returns the sums of all files removed so far, beyond the limit or to make room. */
 struct weir_removed_files weir_kept_files_removed(const struct weir_kept_files *kept);
 
-/* Removes the oldest one that is still there. False: there is none that is known. */
+/* Removes the oldest known file that still exists. Returns false when no such file is known. */
 bool weir_kept_files_drop_oldest(struct weir_kept_files *kept);
 
-/* How many are known, of which some may have been taken away since. */
+/* Returns the number of known files. Somebody may have removed some of these files since. */
 size_t weir_kept_files_count(const struct weir_kept_files *kept);
 
-/* Waits for the commands, however long they take, and says so after some seconds; hurried: asked ten times a second
- * whether to give that up. */
+/* Waits for the commands, however long they take, and warns after some seconds. Asks hurried() ten times a second
+ * whether to stop waiting. */
 void weir_kept_files_await_commands(struct weir_kept_files *kept, bool (*hurried)(void *ctx), void *ctx);
 
-/* NULL-safe. Commands that still run are left to themselves. */
+/* Frees the state; NULL-safe. Commands that still run are left alone. */
 void weir_kept_files_free(struct weir_kept_files *kept);
 
 #endif

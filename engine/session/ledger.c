@@ -1,4 +1,5 @@
-/* The loss ledger. Coordinator only, after the threads that counted have been joined; but for what a switch tells. */
+/* The loss ledger. Coordinator only. Most of it runs after the coordinator has joined the counting threads; reports at
+ * a rotation do not. */
 #include "engine/session/ledger.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ static int allocate(const struct weir_event_set *set, struct weir_record_result 
         is_whole = result->event_names[event] != NULL;
     }
     if (!is_whole)
-        weir_record_result_fini(result); /* a ledger without rows is one that can be settled */
+        weir_record_result_fini(result); /* weir_ledger_fill_totals() takes a ledger without rows */
     return is_whole ? 0 : -ENOMEM;
 }
 
@@ -45,7 +46,7 @@ static void read_counts(const struct weir_event_set *set, unsigned event, unsign
     }
 }
 
-/* What a CPU's events had counted and lost before it went. */
+/* Adds the counts and losses that a CPU's events had before the CPU went. */
 static void add_retired(const struct weir_event_set *set, struct weir_record_result *result)
 {
     for (size_t i = 0; i < set->retired_count; i++) {
@@ -56,7 +57,7 @@ static void add_retired(const struct weir_event_set *set, struct weir_record_res
     }
 }
 
-/* What the readers have seen pass. */
+/* Adds the records that the readers have seen. */
 static void add_drained(const struct weir_pipeline *pipeline, struct weir_record_result *result, unsigned sideband)
 {
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
@@ -75,7 +76,7 @@ static void add_drained(const struct weir_pipeline *pipeline, struct weir_record
     }
 }
 
-/* Whether the event counts what happens to tasks that sleep, which is not sampled. */
+/* Whether the event also counts occurrences in sleeping tasks, for which the kernel makes no sample. */
 static bool counts_sleepers(const struct weir_event_set *set, const struct weir_ledger_row *row)
 {
     const struct weir_event *event = &set->list->events[row->event];
@@ -83,13 +84,14 @@ static bool counts_sleepers(const struct weir_event_set *set, const struct weir_
     return is_of_tasks && weir_event_counts_sleepers(event);
 }
 
-/* Whether each that the event counts is a sample, or was lost. */
+/* Whether each occurrence that the event counts is a sample, or a lost one. */
 static bool counts_samples(const struct weir_event_set *set, const struct weir_ledger_row *row)
 {
     return weir_event_counts_samples(&set->list->events[row->event]) && !counts_sleepers(set, row);
 }
 
-/* The kernel does not count what it overwrites; for events that count their samples it follows from that. */
+/* Derives the number of overwritten samples from the counts of events that count their samples. The kernel does not
+ * count the records that it overwrites. */
 static void add_overwritten(const struct weir_event_set *set, struct weir_record_result *result)
 {
     for (size_t i = 0; i < result->ledger_count; i++) {
@@ -101,7 +103,8 @@ static void add_overwritten(const struct weir_event_set *set, struct weir_record
     }
 }
 
-/* Of an event's descriptors on a CPU the first that is open, or the last: losses of all of them may be told as its. */
+/* Returns the id of the first open descriptor of an event on a CPU, or of the last descriptor if none is open. A record
+ * with this id may report the losses of all these descriptors. */
 static uint64_t first_id(const struct weir_event_set *set, unsigned event, unsigned place)
 {
     unsigned task = 0;
@@ -110,15 +113,15 @@ static uint64_t first_id(const struct weir_event_set *set, unsigned event, unsig
     return set->ids[weir_event_set_slot(set, event, place, task)];
 }
 
-/* What was counted and is not accounted for, as far as the row knows by now. */
+/* Returns the number of counted samples that no column of the row accounts for so far. */
 static uint64_t missing(const struct weir_ledger_row *row)
 {
     uint64_t accounted_for = row->written + row->evicted + row->shed + row->lost_ring_full;
     return row->counted - weir_min_u64(row->counted, accounted_for);
 }
 
-/* What is missing went nowhere, and is not called lost by the kernel. For events that count their samples it follows
- * from the count, and is told like other losses. Returns how many. */
+/* Adds the missing samples of a row to its losses and appends a record for them, as the kernel does not report them.
+ * Only events that count their samples have a known number; for others, returns 0. Returns the number. */
 static uint64_t tell_missing(const struct weir_event_set *set, unsigned place, struct weir_ledger_row *row,
                              struct weir_buf *lost)
 {
@@ -130,7 +133,7 @@ static uint64_t tell_missing(const struct weir_event_set *set, unsigned place, s
     return missed.lost;
 }
 
-/* Whether its events could count at a place before they had a ring there. */
+/* Whether events could count at a place before the place had a ring. */
 static bool had_no_ring(const struct weir_event_set *set, unsigned place)
 {
     const struct weir_event_place *at = &set->places[place];
@@ -138,16 +141,16 @@ static bool had_no_ring(const struct weir_event_set *set, unsigned place)
 }
 
 /*
- * What was counted and is nowhere else. The kernel counts an event first and makes its sample then, and an interrupt
- * that disables the event in between leaves it without (seen with Linux 6.18: tracepoint of period 1 on another CPU,
- * one in 20 disables under load; PERF_FORMAT_LOST does not know of it). At most one in each context that the interrupt
- * can have come into, a task and a softirq, for each time that the event was disabled: what is more than that is no
- * such thing, and stays to be seen as a ledger that does not balance.
+ * Samples that are counted and nowhere else. The kernel counts an event first and makes its sample afterwards. An
+ * interrupt that disables the event in between leaves the count without a sample. (Seen with Linux 6.18: tracepoint of
+ * period 1 on another CPU, one in 20 disables under load. PERF_FORMAT_LOST does not include these samples.) Each
+ * disable cuts off at most one sample in each context that the interrupt can hit: a task and a softirq. A larger number
+ * has another cause, and stays visible as a ledger that does not balance.
  *
- * Two kinds of events have no such bound. Those of cgroups are switched off by an interrupt whenever a task that runs
- * is moved out of its cgroup (perf_cgroup_attach(), kernel/events/core.c), as often as anybody does that. And those
- * that count what happens to a task that sleeps. Of what a ring then overwrote, or was lost before it was there, no
- * number is known: these rows do not balance.
+ * Two kinds of events have no such bound. An interrupt disables an event of a cgroup whenever a running task moves out
+ * of the cgroup (perf_cgroup_attach(), kernel/events/core.c), however often anybody moves tasks. The second kind counts
+ * occurrences in sleeping tasks. Nobody knows how many of these occurrences a ring overwrote, or how many came before
+ * the ring: such rows do not balance.
  */
 #define CONTEXTS_CUT_OFF 2u
 
@@ -175,10 +178,11 @@ static void add_cut_off(const struct weir_event_set *set, struct weir_record_res
 }
 
 /*
- * With -s the kernel writes the counts of a task that ends into the rings of all its events, on the CPU where it ends
- * (sync_child_event(), kernel/events/core.c). A ring is made for one CPU that writes: two that do so at a time leave it
- * with records that are none, or such that nothing that comes is ever told of. (Linux 6.18: in 9 of 10 runs of 200 000
- * samples on CPU 0 while 1500 tasks ended on CPU 1; never without -s.)
+ * With -s the kernel writes the counts of an ending task into the rings of all its events (sync_child_event(),
+ * kernel/events/core.c). The CPU on which the task ends writes them. A ring is made for one writing CPU at a time. Two
+ * concurrent writers leave invalid records in the ring, or a ring that announces no later record.
+ *
+ * Seen with Linux 6.18: in 9 of 10 runs of 200 000 samples on CPU 0 while 1500 tasks ended on CPU 1; never without -s.
  */
 static bool may_be_damaged(const struct weir_event_set *set, const struct weir_ledger_row *row)
 {
@@ -197,7 +201,8 @@ static bool has_overwritten(const struct weir_pipeline *pipeline, unsigned place
     return has;
 }
 
-/* What came before a ring is older than all that was in it: where older records were overwritten, nobody misses it. */
+/* Samples from before a ring are older than all samples in the ring. Where the ring has overwritten older records,
+ * nobody misses these samples. */
 static void add_vanished_row(const struct weir_event_set *set, const struct weir_pipeline *pipeline, unsigned place,
                              struct weir_ledger_row *row, struct weir_record_result *result, struct weir_buf *lost)
 {
@@ -233,7 +238,7 @@ int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *
     if (code < 0)
         return code;
     code = weir_told_losses_prepare(set, told, lost);
-    if (code < 0) { /* what was lost is counted all the same */
+    if (code < 0) { /* the ledger still counts the losses */
         told = NULL;
         lost = NULL;
     }
@@ -255,7 +260,7 @@ int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *
     return code;
 }
 
-/* A CPU that was offline all the time is no CPU of the recording: its rows are taken out again. */
+/* Removes the rows of each CPU that was offline all the time: it is no CPU of the recording. */
 static void leave_out_absent(const struct weir_pipeline *pipeline, struct weir_record_result *result)
 {
     size_t kept = 0;
@@ -267,10 +272,11 @@ static void leave_out_absent(const struct weir_pipeline *pipeline, struct weir_r
     result->ledger_count = kept;
 }
 
-/* After the limit nothing is given to the output any more that could fail, but for what was before it. */
+/* Whether the samples of failed writes were left out because of the size limit. After the limit, only writes of data
+ * from before the limit can fail, and such a failure sets writer.error. */
 static bool was_left_out(const struct weir_pipeline *pipeline)
 {
-    return atomic_load_explicit(&pipeline->writer.limited, memory_order_relaxed) && /* joined */
+    return atomic_load_explicit(&pipeline->writer.limited, memory_order_relaxed) && /* the writer is joined */
            atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed) == 0;
 }
 
@@ -296,7 +302,7 @@ int weir_ledger_tell_unwritten(const struct weir_event_set *set, const struct we
     return weir_buf_error(lost);
 }
 
-static void settle_failed(const struct weir_pipeline *pipeline, struct weir_record_result *result)
+static void move_failed(const struct weir_pipeline *pipeline, struct weir_record_result *result)
 {
     const struct weir_walk_counts *failed = &pipeline->writer.failed;
     bool limited = was_left_out(pipeline);
@@ -307,7 +313,8 @@ static void settle_failed(const struct weir_pipeline *pipeline, struct weir_reco
     }
 }
 
-/* What a ring has lost since its last LOST record: none was written any more, because nothing came that found room. */
+/* Returns the losses of a ring since its last LOST record. The kernel wrote no further LOST record, because no later
+ * record found room. */
 static uint64_t lost_at_the_end(const struct weir_reader_ring *r, const struct weir_record_result *result)
 {
     uint64_t lost = 0;
@@ -322,7 +329,7 @@ static void total_readers(const struct weir_pipeline *pipeline, struct weir_reco
         const struct weir_reader *reader = pipeline->readers[i];
         result->wakeups += reader->wakeups;
         result->left_samples += reader->retention ? reader->retention->left_samples : 0;
-        /* Relaxed: joined. */
+        /* Relaxed order suffices: the readers are joined. */
         result->trimmed_samples += atomic_load_explicit(&reader->shedder.trimmed_samples, memory_order_relaxed);
         result->trimmed_bytes += atomic_load_explicit(&reader->shedder.trimmed_bytes, memory_order_relaxed);
         for (unsigned level = 0; level < WEIR_PRESSURE_COUNT; level++)
@@ -346,9 +353,9 @@ static void summarize_drains(const struct weir_pipeline *pipeline, struct weir_r
         weir_pipeline_summarize_drains(pipeline, (enum weir_drain_moment)moment, &result->drains[moment]);
 }
 
-void weir_ledger_settle(const struct weir_pipeline *pipeline, struct weir_record_result *result)
+void weir_ledger_fill_totals(const struct weir_pipeline *pipeline, struct weir_record_result *result)
 {
-    settle_failed(pipeline, result);
+    move_failed(pipeline, result);
     total_readers(pipeline, result);
     leave_out_absent(pipeline, result);
     summarize_drains(pipeline, result);
@@ -364,7 +371,7 @@ void weir_ledger_settle(const struct weir_pipeline *pipeline, struct weir_record
         result->lost_samples += row->shed + row->lost_ring_full + row->lost_write_failed;
         result->left_out_samples += row->left_out;
     }
-    /* A LOST record counts whatever was lost in its ring; never claim more than the events themselves did. */
+    /* A LOST record counts the losses of all events in its ring. Never claim more than the events themselves report. */
     result->lost_while_pool_empty = weir_min_u64(result->lost_while_pool_empty, result->lost_samples);
     result->rounds = pipeline->writer.rounds;
     result->snapshots = pipeline->rounds.snapshots;

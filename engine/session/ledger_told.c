@@ -1,6 +1,6 @@
 /*
- * What outputs are told of losses: LOST_SAMPLES records for what was lost since the last ones, event by event.
- * Coordinator only.
+ * Reports losses to outputs: LOST_SAMPLES records, event by event, for the losses since the last report. Coordinator
+ * only.
  */
 #include "engine/session/ledger.h"
 
@@ -25,8 +25,8 @@ static size_t slot_count(const struct weir_event_set *set)
     return (size_t)set->event_count * set->place_count * set->task_count;
 }
 
-/* The entry of an id, or NULL. Looked for from *at on, and all around: who asks for many does so in their order, which
- * makes one walk of it however many there are. */
+/* Finds the entry of an id, or NULL. The search starts at *at and wraps around. A caller that asks for many ids in the
+ * order of the entries makes one walk over them. */
 static struct weir_told_loss *find_told(const struct weir_told_losses *told, uint64_t id, size_t *at)
 {
     size_t count = told->gone_count + told->count;
@@ -51,8 +51,8 @@ int weir_told_losses_make_room(const struct weir_event_set *set, struct weir_tol
     return 0;
 }
 
-/* Room in `lost` for a record of every descriptor, those of before included, and one of each row for what came before
- * its ring: none is noted as told and then finds no room. */
+/* Makes room in `lost` for a record of every descriptor, retired ones included, and for one record of each row: losses
+ * from before its ring. So no loss is noted as reported that then finds no room. */
 static int make_record_room(const struct weir_event_set *set, struct weir_buf *lost)
 {
     size_t before = lost->used, rows = (size_t)set->event_count * set->place_count;
@@ -66,7 +66,7 @@ static int make_record_room(const struct weir_event_set *set, struct weir_buf *l
 void weir_ledger_append_lost(const struct weir_event_set *set, unsigned event, unsigned place,
                              const struct weir_event_count *count, uint64_t before, struct weir_buf *lost)
 {
-    /* Without ids it would tell of samples. The kernel's LOST records are in the file. */
+    /* A record without an id would seem to report samples. The file has the LOST records of the kernel instead. */
     bool is_silent = set->by_cpu && event >= weir_event_set_sideband(set);
     if (!lost || count->lost == before || is_silent)
         return;
@@ -83,12 +83,12 @@ uint64_t weir_told_losses_exchange(struct weir_told_losses *told, size_t slot, c
     if (!told)
         return 0;
     struct weir_told_loss *entry = &told->all[slot];
-    uint64_t before = entry->id == count->id ? entry->lost : 0; /* a CPU that came again has a new id */
+    uint64_t before = entry->id == count->id ? entry->lost : 0; /* a CPU that comes back has a new id */
     *entry = (struct weir_told_loss){.id = count->id, .lost = count->lost};
     return before;
 }
 
-/* Those of the set that have retired since the last call get their places; 0 or -ENOMEM. */
+/* Adds entries for the descriptors that have retired since the last call. Returns 0 or -ENOMEM. */
 static int note_gone(const struct weir_event_set *set, struct weir_told_losses *told)
 {
     if (told->gone_count == set->retired_count)
@@ -158,7 +158,7 @@ void weir_ledger_hold_back(struct weir_told_losses *told, uint64_t lost_reported
         at += header.size;
         uint64_t count = weir_load_u64(record + sizeof(header));
         uint64_t room = lost_reported > told->sum ? lost_reported - told->sum : 0;
-        uint64_t id = weir_load_u64(record + header.size - sizeof(id)); /* the last of the trailer */
+        uint64_t id = weir_load_u64(record + header.size - sizeof(id)); /* the last word of the trailer */
         struct weir_told_loss *entry = find_told(told, id, &place);
         uint64_t held = entry && count > room ? count - room : 0;
         if (held > 0)

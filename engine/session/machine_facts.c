@@ -1,4 +1,4 @@
-/* What the machine offers a recording; see machine_facts.h. Coordinator thread. */
+/* Reads the machine's facts; see machine_facts.h. Coordinator thread. */
 #include "engine/session/machine_facts.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "io/probe.h"
 #include "topology/plan_housekeeping.h"
 
-/* The free space of the folder that the path's last component stands in; UINT64_MAX: not known. */
+/* Returns the free bytes of the folder that holds the path's last component; UINT64_MAX: unknown. */
 static uint64_t free_bytes_at(const char *path)
 {
     const char *slash = strrchr(path, '/');

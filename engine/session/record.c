@@ -1,8 +1,8 @@
 /*
- * weir_record_run(): a recording from options to finished files. Runs on the calling thread, which is the coordinator.
- * The phases are those of record_internal.h, each in a file of its own.
+ * weir_record_run(): from options to finished files. The calling thread is the coordinator. record_internal.h lists the
+ * phases; each has a file of its own.
  *
- * Until the file gets its name every failure leaves nothing behind and an existing file untouched.
+ * A failure before the file gets its name leaves nothing behind, and an existing file untouched.
  */
 #include "engine/session/record.h"
 
@@ -15,11 +15,11 @@
 #include "engine/session/record_internal.h"
 #include "format/zstd_pack.h"
 
-_Static_assert(WEIR_RECORD_COMPRESSION_MAX == WEIR_ZSTD_LEVEL_MAX, "what -z takes is what the library has");
+_Static_assert(WEIR_RECORD_COMPRESSION_MAX == WEIR_ZSTD_LEVEL_MAX, "-z takes the levels of the library");
 
 #define TO(phase) (1u << (phase))
 
-/* Where a recording may go from each phase. */
+/* The phases that may follow each phase. */
 static const unsigned transitions[WEIR_RECORDING_PHASES] = {
     [WEIR_RECORDING_PLANNING] = TO(WEIR_RECORDING_LISTENING) | TO(WEIR_RECORDING_OVER),
     [WEIR_RECORDING_LISTENING] = TO(WEIR_RECORDING_OPENING) | TO(WEIR_RECORDING_OVER),
@@ -36,7 +36,7 @@ static void enter(struct weir_recording *recording, enum weir_recording_phase ph
     recording->phase = phase;
 }
 
-/* From a held command to one that runs and is recorded. 0 or -errno with err. */
+/* Goes from a held command to a running, recorded command. Returns 0 or -errno with err. */
 static int bring_up(struct weir_recording *recording, bool *workload_failed, struct weir_error *err)
 {
     int result = weir_recording_listen(recording, err);
@@ -47,7 +47,7 @@ static int bring_up(struct weir_recording *recording, bool *workload_failed, str
     if (result < 0)
         return result;
     if (recording->options->caller.drop_privileges)
-        weir_privileges_drop_unneeded(); /* before the threads, which inherit what is left */
+        weir_privileges_drop_unneeded(); /* before the threads start, which inherit the remaining privileges */
     result = weir_recording_watch(recording, err);
     if (result < 0)
         return result;

@@ -1,31 +1,33 @@
-/* ENDING: from events that are switched off to finished files, and the release of everything. Coordinator thread. */
+/* ENDING: disables events, finishes files, and releases everything. Coordinator thread. */
 #include "engine/session/record_internal.h"
 #include "topology/thread_affinity.h"
 
-#define HURRIED_WAIT_MS 300 /* for a command that was asked to end; most do so at once */
+#define HURRIED_WAIT_MS 300 /* wait for a command after SIGTERM; most commands end at once */
 
 /* ---- the command ---- */
 
-static void tell_of_reader(struct weir_recording *recording, enum weir_record_end end)
+static void tell_of_consumer(struct weir_recording *recording, enum weir_record_end end)
 {
     if (!recording->files.consumer_gone)
         return;
     bool runs_on = recording->options->command && !weir_workload_poll(&recording->workload);
     weir_notice(recording->options->notices, WEIR_NOTICE_WARNING, "the consumer of the recording has gone%s%s",
-                end == WEIR_RECORD_END_READER ? ": recording has ended" : " before its end",
+                end == WEIR_RECORD_END_CONSUMER ? ": recording has ended" : " before its end",
                 runs_on ? "; the command runs on" : "");
 }
 
 /*
- * The file is whole by now. A workload that outlives its recording is terminated, as perf does; but when recording has
- * failed, that is none of the workload's business: it runs on. A caller that waits for us gets to see its end; a
- * further signal ends that wait, not the workload; after one that came while the file was finished it is a short one.
+ * Ends the workload or lets it run on, once the file is whole. A workload that outlives its recording gets SIGTERM, as
+ * in perf. When recording has failed, the workload is not to blame: it runs on.
+ *
+ * weir waits until the workload ends, for the sake of callers that wait for weir. A further signal ends the wait, not
+ * the workload. After a signal that came while the file was finished, the wait is short.
  */
 static void end_workload(struct weir_recording *recording, enum weir_record_end end, const struct weir_error *err)
 {
     const struct weir_notice_sink *notices = recording->options->notices;
     struct weir_workload *workload = &recording->workload;
-    tell_of_reader(recording, end);
+    tell_of_consumer(recording, end);
     if (!recording->options->command)
         return;
     if (end == WEIR_RECORD_END_SIGNAL || end == WEIR_RECORD_END_TARGETS || end == WEIR_RECORD_END_SCHEDULE ||
@@ -47,7 +49,7 @@ void weir_recording_abandon(struct weir_recording *recording, const struct weir_
     if (workload->go_fd >= 0 || weir_workload_poll(workload))
         return;
     weir_event_set_disable(&recording->path.events);
-    weir_sideband_halt(recording->sideband.sideband); /* it looks at the pipeline's epochs */
+    weir_sideband_halt(recording->sideband.sideband); /* the sideband thread reads the pipeline's epochs */
     weir_data_path_stop(&recording->path);
     weir_control_end(&recording->control, &recording->coordinator.late_sources);
     end_workload(recording, WEIR_RECORD_END_OUTPUT, err);
@@ -55,7 +57,7 @@ void weir_recording_abandon(struct weir_recording *recording, const struct weir_
 
 /* ---- the end of the data ---- */
 
-/* What the result says of rings and AUX areas. */
+/* Adds the sizes of rings and pool and the AUX byte counts to the result. */
 static void sum_rings(const struct weir_recording *recording)
 {
     const struct weir_pipeline *pipeline = &recording->path.pipeline;
@@ -66,7 +68,8 @@ static void sum_rings(const struct weir_recording *recording)
     weir_aux_keeper_sum(&recording->path.aux, &result->aux);
 }
 
-/* Switches events off and drains the rings. 0, or -errno with err: what --tail-synthesize writes failed. */
+/* Disables events and drains the rings. Returns 0; or -errno with err when writing the records of --tail-synthesize
+ * failed. */
 static int drain(struct weir_recording *recording, struct weir_error *err)
 {
     const struct weir_record_options *options = recording->options;
@@ -74,7 +77,7 @@ static int drain(struct weir_recording *recording, struct weir_error *err)
     bool asks_at_end = weir_trigger_sources_ask_at_end(&recording->plan, &recording->workload);
     weir_trigger_sources_end_with_ftrace(&recording->asking, asks_at_end);
     weir_event_set_end(events);
-    if (!recording->told_programs) /* they may have come meanwhile */
+    if (!recording->told_programs) /* programs may have started during the recording */
         weir_event_set_tell_programs(events, options->notices);
     weir_event_toggle_end(&recording->toggle);
     weir_disk_guard_begin_tending(&recording->guard);
@@ -93,11 +96,11 @@ int weir_recording_end(struct weir_recording *recording, struct weir_error *err)
     int code = weir_file_series_finish(&recording->files, recording->snapshots.permanent, err);
     sum_rings(recording);
     if (result->end == WEIR_RECORD_END_OUTPUT && recording->files.consumer_gone)
-        result->end = WEIR_RECORD_END_READER;
+        result->end = WEIR_RECORD_END_CONSUMER;
     weir_snapshots_end(&recording->snapshots);
-    /* Else a command that runs on would wait for answers, and we for it. */
+    /* Otherwise a command that runs on would wait for answers of weir, and weir for the command. */
     weir_control_end(&recording->control, &recording->coordinator.late_sources);
-    if (code == 0 && described < 0 && recording->files.consumer_gone) { /* no failure, whoever met it first */
+    if (code == 0 && described < 0 && recording->files.consumer_gone) { /* a stream without a consumer is no failure */
         *err = (struct weir_error){0};
         described = 0;
     }
@@ -111,12 +114,12 @@ int weir_recording_end(struct weir_recording *recording, struct weir_error *err)
 
 void weir_recording_release(struct weir_recording *recording)
 {
-    weir_sideband_halt(recording->sideband.sideband); /* it looks at the pipeline's epochs */
+    weir_sideband_halt(recording->sideband.sideband); /* the sideband thread reads the pipeline's epochs */
     weir_data_path_stop(&recording->path);
     weir_file_series_close(&recording->files);
-    weir_file_facts_fini(&recording->facts); /* names are the events' */
+    weir_file_facts_fini(&recording->facts); /* before the events, which own the names */
     weir_data_path_close(&recording->path);
-    weir_sideband_host_fini(&recording->sideband); /* the readers, which are gone now, wrote to its tees */
+    weir_sideband_host_fini(&recording->sideband); /* after the readers, which write to its tees */
     weir_beginning_fini(&recording->beginning);
     weir_disk_guard_fini(&recording->guard);
     weir_append_free(recording->append);
@@ -128,7 +131,7 @@ void weir_recording_release(struct weir_recording *recording)
     weir_cpu_follower_close(&recording->cpu_follower);
     if (recording->phase >= WEIR_RECORDING_LISTENING)
         weir_coordinator_fini(&recording->coordinator);
-    weir_thread_pin(&recording->cpus_before); /* back to where it ran; nothing, when it is empty */
+    weir_thread_pin(&recording->cpus_before); /* back to the CPUs of before; an empty set does nothing */
     weir_cpuset_fini(&recording->cpus_before);
     weir_recording_plan_fini(&recording->plan);
     weir_machine_facts_fini(&recording->machine);

@@ -1,6 +1,6 @@
 /*
- * One output of a recording: its head at the start, its features at the end. Coordinator; what stands between them is
- * the writer's.
+ * One output of a recording: its head at the start, its features at the end. Coordinator and finisher; the writer
+ * writes the data between head and features.
  */
 #include "engine/session/record_file.h"
 
@@ -24,7 +24,7 @@
 #include "format/tracing_data.h"
 #include "io/output_folder.h"
 
-#define BUILD_IDS_BYTES  (256u << 10) /* room for those of 2500 files or so, which the head does not have */
+#define BUILD_IDS_BYTES  (256u << 10) /* room for the build ids of about 2500 files, which the head does not have */
 #define SAME_STAMP_MAX   999u
 #define SUFFIX_BYTES     (1 + WEIR_STAMP_BYTES - 1 + 4) /* ".STAMP-999" */
 #define NS_PER_HUNDREDTH 10000000u
@@ -35,7 +35,7 @@ void weir_record_file_note(struct weir_record_file *file, struct weir_writer_acc
     file->last_sample_ns = account->last_sample_ns;
     file->raw_bytes = account->raw_bytes;
     file->compressed_bytes = account->compressed_bytes;
-    if (account->trains.count > 0) { /* else it may be the second time */
+    if (account->trains.count > 0) { /* empty in a second call for the same file */
         file->trains = account->trains;
         account->trains = (struct weir_train_list){0};
     }
@@ -108,7 +108,8 @@ static struct weir_compression describe_compression(const struct weir_record_fil
     };
 }
 
-/* What the recording is known by. tracing_data: built into it; the input borrows it, and the caller releases it. */
+/* Collects the input of the feature sections. Builds tracing data into tracing_data: the input borrows it, and the
+ * caller releases it. */
 static int describe(const struct weir_record_file *file, const struct weir_file_facts *facts,
                     struct weir_features_input *input, struct weir_buf *tracing_data, struct weir_error *err)
 {
@@ -173,7 +174,7 @@ static struct weir_head_input describe_head(const struct weir_file_facts *facts)
     };
 }
 
-/* With a copy of what is known by now, for the case that the recording is never finished. */
+/* Writes the head with a copy of the features known by now, in case the recording is never finished. */
 static int write_file_head(struct weir_record_file *file, const struct weir_file_facts *facts, struct weir_error *err)
 {
     struct weir_buf head = WEIR_BUF_INIT, tracing_data = WEIR_BUF_INIT;
@@ -181,7 +182,7 @@ static int write_file_head(struct weir_record_file *file, const struct weir_file
     int result = describe(file, facts, &early, &tracing_data, err);
     if (result == 0) {
         struct weir_head_input input = describe_head(facts);
-        early.first_sample_ns = early.last_sample_ns = 0; /* of a file that is continued those of before are known */
+        early.first_sample_ns = early.last_sample_ns = 0; /* not 0 when an earlier recording is continued */
         input.early = &early;
         result = weir_head_build(&head, &input);
         if (result == 0) {
@@ -201,7 +202,7 @@ static int write_file_head(struct weir_record_file *file, const struct weir_file
     return result;
 }
 
-/* The final one, over the first; the early features behind it stay. */
+/* Writes the final head over the first one. The early features behind the first head stay. */
 static int rewrite_head(struct weir_record_file *file, const struct weir_file_facts *facts, uint64_t data_bytes,
                         const uint64_t features[4])
 {
@@ -243,7 +244,7 @@ static int write_stream_head(struct weir_record_file *file, const struct weir_fi
 
 /* ---- open ---- */
 
-/* DIR/data. */
+/* Opens DIR/data in a folder DIR of its own. */
 static int open_in_folder(struct weir_record_file *file, const struct weir_pipeline *pipeline,
                           const struct weir_io_ops *io, struct weir_error *err)
 {
@@ -257,7 +258,7 @@ static int open_in_folder(struct weir_record_file *file, const struct weir_pipel
     return result < 0 ? result : weir_output_file_publish(weir_output_file_of(file->output), err);
 }
 
-/* The data of the file that is continued stands first. */
+/* Copies the data of the continued file to the start of the output. */
 static int copy_in(struct weir_record_file *file, const struct weir_append *append, struct weir_error *err)
 {
     const struct weir_perf_input *input = &append->input;
@@ -304,7 +305,7 @@ int weir_record_file_open(struct weir_record_file **made, const struct weir_file
     return 0;
 }
 
-/* What is in the folder is told of by that name from now on. */
+/* Publishes the folder. From now on messages name its files by the published path. */
 static int publish_folder(struct weir_record_file *file, struct weir_error *err)
 {
     char path[PATH_MAX];
@@ -358,14 +359,14 @@ int weir_record_file_copy_kernel(struct weir_record_file *file, const struct wei
 
 /* ---- end ---- */
 
-/* What ends a file. */
+/* The end of a file. */
 struct ending {
-    struct weir_buf sections; /* owned; the features, or a table of those that the head has */
-    uint64_t features[4];     /* that they are */
-    bool is_early;            /* those of the head */
+    struct weir_buf sections; /* owned; the features, or a table of the features in the head */
+    uint64_t features[4];     /* bits of these features */
+    bool is_early;            /* sections is the table of the features in the head */
 };
 
-/* The features that were known at the start. 0 or -ENOMEM. */
+/* Ends the file with the features that were known at the start. Returns 0 or -ENOMEM. */
 static int end_with_early_features(const struct weir_record_file *file, struct ending *ending)
 {
     weir_buf_reset(&ending->sections);
@@ -375,7 +376,7 @@ static int end_with_early_features(const struct weir_record_file *file, struct e
     return weir_buf_error(&ending->sections);
 }
 
-/* The last records and, behind them, the features. 0 or -errno. */
+/* Writes the last records and, behind them, the features. Returns 0 or -errno. */
 static int write_tail(struct weir_record_file *file, const struct ending *ending)
 {
     struct weir_buf tail = WEIR_BUF_INIT;
@@ -388,7 +389,8 @@ static int write_tail(struct weir_record_file *file, const struct ending *ending
     return result;
 }
 
-/* The same with as much of it as finds room, in the end the records alone. *is_told: these are there. */
+/* Writes the tail. If it finds no room, writes the early features instead, and in the end the last records alone.
+ * *is_told: the last records are in the file. */
 static int write_what_fits(struct weir_record_file *file, struct ending *ending, bool *is_told)
 {
     const struct weir_buf *last = &file->last_records;
@@ -433,7 +435,7 @@ static int finish_file(struct weir_record_file *file, const struct weir_file_fac
         data_bytes += file->last_records.used;
     if (result < 0 || described < 0)
         tell_of_ending(file, &ending, result, err);
-    /* The head that tells of all this must not be on the disk before it. */
+    /* The head that announces records and features must not reach the disk before them. */
     bool syncs = is_told && file->syncs && weir_output_error(file->output) == 0;
     int synced = syncs ? weir_output_sync(file->output) : 0;
     if (synced < 0) {

@@ -1,12 +1,13 @@
 /*
  * One output of a recording in the making: opened without a name, filled by the writer, finished with its features.
  *
- *     open ──► (publish) ──► the writer's ──► ours again: finish ──► (sync) ──► close
+ *     open ──► (publish) ──► the writer fills it ──► finish ──► (sync) ──► close
  *
- * A recording has one at a time; a recording that rotates its output has one after another, each complete in itself.
- * What all of them state (events, machine, clock) is in file_facts.h. While the writer has the output nobody else
- * touches it (writer_rotation.h); the functions here are for the coordinator before, and for the coordinator or the
- * finisher after.
+ * A recording has one output at a time. A recording that rotates has one output after another, each complete in
+ * itself. file_facts.h has the facts that all outputs of a recording state (events, machine, clock).
+ *
+ * While the writer has an output, no other thread touches it (writer_rotation.h). Before, the coordinator calls the
+ * functions here. Afterwards, the coordinator or the finisher does.
  */
 #ifndef WEIR_ENGINE_SESSION_RECORD_FILE_H
 #define WEIR_ENGINE_SESSION_RECORD_FILE_H
@@ -22,7 +23,7 @@
 #include "io/io_ops.h"
 #include "io/output.h"
 
-#define WEIR_HIDING_PREFIX "." /* of the name of a file that has ended and is not finished */
+#define WEIR_HIDING_PREFIX "." /* first in the name of a file that has ended and is not finished yet */
 #define WEIR_STAMP_BYTES   17  /* "2026112118000012": UTC, hundredths of seconds last, as perf record writes it */
 
 struct weir_build_id_entry;
@@ -30,94 +31,101 @@ struct weir_pipeline;
 struct weir_writer_account;
 
 /*
- * What the output is decides how it begins and ends:
+ * The kind of an output decides how the output begins and ends:
  *
  *     file     head without features; at the end features behind the data, and the head again
- *     with a copy of the kernel (--kcore): as a file, in a folder, with the copy beside it (format/kcore.h)
- *     stream   head with all that is known by then; at the end build ids, which are records (weir_file_series_finish())
+ *     --kcore  like a file, in a folder, with a copy of the kernel's code beside it (format/kcore.h)
+ *     stream   head with all features known by then; at the end build ids, which are records
+ *              (weir_file_series_finish())
  */
 
 struct weir_record_file {
     enum weir_record_output_kind kind;
     bool syncs;                        /* --sync */
-    char *path;                        /* owned: as the user named it, for messages */
+    char *path;                        /* owned; the name that the user gave the output, for messages */
     struct weir_output *output;        /* owned; lent to the writer between publish and finish */
-    struct weir_output_folder *folder; /* owned; what the output stands in; NULL: in none of its own */
-    uint64_t head_bytes;               /* where its data begins: data.offset */
-    struct weir_buf early_table;       /* owned; of the features in the head (format/early_features.h) */
-    uint64_t early_features[4];        /* which they are */
-    uint64_t first_sample_ns;          /* set before finish, by the clock of the recording; both 0: no sample */
+    struct weir_output_folder *folder; /* owned; the folder of the output; NULL: it has no folder of its own */
+    uint64_t head_bytes;               /* offset of the data: data.offset */
+    struct weir_buf early_table;       /* owned; table of the features in the head (format/early_features.h) */
+    uint64_t early_features[4];        /* bits of the features in the head */
+    uint64_t first_sample_ns; /* by the recording's clock, set before finish; first and last are both 0: no sample */
     uint64_t last_sample_ns;
-    uint64_t raw_bytes, compressed_bytes; /* set before finish: what compression was given, and made of it; 0: none */
+    uint64_t raw_bytes, compressed_bytes;        /* input and output of compression, set before finish; 0: none */
     const struct weir_build_id_entry *build_ids; /* borrowed; set before finish */
     size_t build_id_count;
     struct weir_train_list trains; /* owned; set before finish */
-    struct weir_bpf_list bpf;      /* owned, but for the images; set before finish */
-    struct weir_buf last_records;  /* owned; whole ones that end the data, also where it was cut. Set before finish; not
-                                    * of a stream, which has no end behind what its writer was given */
-    uint32_t number;               /* of the recording's outputs, from 0 */
-    uint64_t unwritten_samples;    /* of which these tell: failed writes took them. Set before finish */
-    uint64_t file_bytes;           /* all of it; set by finish */
-    uint64_t samples;              /* in its snapshots, where it ends with one; set when it ends */
-    bool lasting;                  /* it has snapshots that no other replaces; set when it ends */
-    bool broken;                   /* not all of it could be written; set when it was finished */
-    char stamp[WEIR_STAMP_BYTES];  /* when it ended, for its name; "" until it is known */
+    struct weir_bpf_list bpf;      /* owned, except the images; set before finish */
+    struct weir_buf last_records;  /* owned; whole records that end the data (not of a stream); set before finish */
+    uint32_t number;               /* index among the recording's outputs, from 0 */
+    uint64_t unwritten_samples;    /* samples that failed writes took and last_records report. Set before finish */
+    uint64_t file_bytes;           /* bytes of the whole file; set by finish */
+    uint64_t samples;              /* samples in its snapshots, if it ends with a snapshot; set when it ends */
+    bool lasting;                  /* it has snapshots that no other snapshot replaces; set when it ends */
+    bool broken;                   /* weir could not write all of it; set when it was finished */
+    char stamp[WEIR_STAMP_BYTES];  /* time of its end, for its name; "" until it ends */
 };
 
 /*
- * Makes the output that the options want (a nameless file beside `path`, or a stream), with the memory of the
- * pipeline's pool as its registered buffers, and writes the head. io: NULL for the real system calls. *file is owned by
- * the caller and must be closed before the pipeline ends. 0 or -errno with err, as weir_output_open(); then there is
- * none. Blocks, allocates.
+ * Makes the output that the options ask for (a nameless file beside `path`, or a stream), and writes its head. The
+ * memory of the pipeline's pool becomes the output's registered buffers. io: NULL for the real system calls.
+ *
+ * The caller owns *file and closes it before the pipeline ends. Returns 0; or -errno with err, as weir_output_open(),
+ * and then there is no output. Blocks, allocates.
  */
 int weir_record_file_open(struct weir_record_file **file, const struct weir_file_facts *facts,
                           const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
                           struct weir_error *err);
 
-/* Copies the kernel's code into the folder of a file that is not published yet; when the events count already that tell
- * of changes to it. 0 or -errno with err. Blocks, allocates. */
+/* Copies the kernel's code into the folder of a file that is not published yet. Call once the events that report
+ * changes of the code count. Returns 0 or -errno with err. Blocks, allocates. */
 int weir_record_file_copy_kernel(struct weir_record_file *file, const struct weir_file_facts *facts,
                                  struct weir_error *err);
 
-/* Gives a file, or its folder, its name. */
+/* Gives a file, or its folder, its name. Returns 0 or -errno with err. */
 int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err);
 
-/* Gives a file that continues another one the name that it has until it takes that one's place (append.h). 0 or -errno
- * with err. */
+/* Gives a file that continues another file its temporary name, until it takes the other file's place (append.h).
+ * Returns 0 or -errno with err. */
 int weir_record_file_name_beside(struct weir_record_file *file, struct weir_error *err);
 
-/* With --sync, makes the name that it has now outlive the machine; else does nothing. 0 or -errno with err. Blocks. */
+/* With --sync, makes the present name survive a crash of the machine; without, does nothing. Returns 0 or -errno with
+ * err. Blocks. */
 int weir_record_file_sync_name(const struct weir_record_file *file, struct weir_error *err);
 
-/* It has ended: takes over what the writer knows of it by now, so that another thread may finish it while the session
- * records on. Before finish. Coordinator. */
+/* Takes over the writer's facts about a file that has ended. Another thread may then finish the file while the
+ * recording goes on. Call before finish. Coordinator. */
 void weir_record_file_note(struct weir_record_file *file, struct weir_writer_account *account);
 
-/* Notes that it ends now, by the time of day (weir_clock_day). */
+/* Notes the present time of day (weir_clock_day) as the end of the file. */
 void weir_record_file_stamp(struct weir_record_file *file, const struct weir_clock *day);
 
-/* Gives it the name "PREFIX" + last component of its path + ".STAMP", with "-001" and so on behind it where that is
- * taken. Never replaces anything. 0 or -errno with err, as weir_output_file_rename(). */
+/* Names the file "PREFIX" + last component of its path + ".STAMP". Appends "-001" and so on while the name is taken:
+ * rename never replaces a file. Returns 0 or -errno with err, as weir_output_file_rename(). */
 int weir_record_file_rename(struct weir_record_file *file, const char *prefix, struct weir_error *err);
 
-/* Whether rename() will have room for the name that it makes of the one in path. 0; -ENAMETOOLONG with err. */
+/* Checks that weir_record_file_rename() will have room for the name that it makes from `path`. Returns 0, or
+ * -ENAMETOOLONG with err. */
 int weir_record_file_check_name(const char *path, const char *prefix, struct weir_error *err);
 
 /*
- * Writes features behind the data, then the head that announces them. Where they find no room, or cannot be known any
- * more, those that were known at the start serve, which stand in the head: a few hundred bytes behind the data say so.
- * Without these the file is still whole, for weir recover. Not synced. 0 or -errno with err, also when those of the
- * start serve; what weir_output_check_kept() found goes before. May be called again after an error. Blocks, allocates.
+ * Writes features behind the data, then the head that announces these features. When they find no room, or weir can no
+ * longer gather them, the features in the head serve, which were known at the start. A table of a few hundred bytes
+ * behind the data then refers to the features in the head. Without room for the table, the file is still whole for weir
+ * recover.
+ *
+ * Does not sync. Returns 0 or -errno with err, also when the features in the head serve. An error of
+ * weir_output_check_kept() comes before any other. May be called again after an error. Blocks, allocates.
  */
 int weir_record_file_finish(struct weir_record_file *file, const struct weir_file_facts *facts, struct weir_error *err);
 
-/* 0, or the error that failed it: not all that was recorded is in it. The writer must not have it any more. */
+/* Returns 0, or the error because of which the file lacks recorded data. Call once the writer has left the output. */
 int weir_record_file_error(const struct weir_record_file *file);
 
-/* fsync(2). 0 or -errno with err. */
+/* Calls fsync(2). Returns 0 or -errno with err. */
 int weir_record_file_sync(struct weir_record_file *file, struct weir_error *err);
 
-/* The writer must not have it any more, and the pool must still be there. An unpublished file vanishes. NULL-safe. */
+/* Closes the output. An unpublished file vanishes. Call once the writer has left the output, while the pool still
+ * exists. NULL-safe. */
 void weir_record_file_close(struct weir_record_file *file);
 
 #endif

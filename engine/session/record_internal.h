@@ -1,8 +1,8 @@
 /*
- * A recording in the making: what weir_record_run() builds step by step, and takes apart in any state. Between the
- * files of record.h's module; nobody else knows the struct.
+ * The state of a recording: weir_record_run() builds it step by step, and can release it after any step. Only the files
+ * of record.h's module know the struct.
  *
- * The coordinator writes all of it. Where a member has a part that another thread writes, the member's header says so.
+ * The coordinator writes all members. Where another thread writes a part of a member, the member's header says so.
  */
 #ifndef WEIR_ENGINE_SESSION_RECORD_INTERNAL_H
 #define WEIR_ENGINE_SESSION_RECORD_INTERNAL_H
@@ -29,15 +29,16 @@
 #include "engine/session/workload.h"
 #include "format/kcore.h"
 
-/* The life of a recording. It goes from one phase to the next, or from any to OVER (record.c has the table). */
+/* The life of a recording. Each phase leads to the next; the table in record.c has the phases that may lead to OVER at
+ * once. */
 enum weir_recording_phase {
-    WEIR_RECORDING_PLANNING,  /* reads the machine and makes the plan; with --dry-run that is all */
-    WEIR_RECORDING_LISTENING, /* signals and clients are heard; the command is forked and held */
-    WEIR_RECORDING_OPENING,   /* events and rings, disabled; the output, without a name */
+    WEIR_RECORDING_PLANNING,  /* reads the machine and makes the plan; the only phase of --dry-run */
+    WEIR_RECORDING_LISTENING, /* the coordinator hears signals and clients; the command is forked and held */
+    WEIR_RECORDING_OPENING,   /* opens events and rings, disabled, and the output, without a name */
     WEIR_RECORDING_STARTING,  /* threads run; side events count; the file gets its beginning and its name */
-    WEIR_RECORDING_RUNNING,   /* events count; the coordinator's loop */
-    WEIR_RECORDING_ENDING,    /* events are off: last drain, losses, features, fsync; the end of the command */
-    WEIR_RECORDING_OVER,      /* nothing is held any more */
+    WEIR_RECORDING_RUNNING,   /* events count; the coordinator runs its loop */
+    WEIR_RECORDING_ENDING,    /* events are disabled: last drain, losses, features, fsync; the end of the command */
+    WEIR_RECORDING_OVER,      /* all is released */
     WEIR_RECORDING_PHASES,
 };
 
@@ -48,12 +49,12 @@ struct weir_recording {
 
     struct weir_machine_facts machine; /* const after PLANNING, but for the limit on descriptors */
     struct weir_recording_plan plan;   /* const after OPENING */
-    struct weir_append *append;        /* owned; the file that is continued; NULL: none is */
+    struct weir_append *append;        /* owned; the file that is continued; NULL: no file is continued */
     struct weir_kcore kcore;           /* owned; with --kcore */
-    struct weir_cpuset cpus_before;    /* where the calling thread ran before; empty: it has not moved */
+    struct weir_cpuset cpus_before;    /* CPUs of the calling thread before it moved; empty: it has not moved */
 
     struct weir_coordinator coordinator;
-    struct weir_control control; /* clients that may ask for something */
+    struct weir_control control; /* clients that may send requests */
     struct weir_workload workload;
     struct weir_cpu_follower cpu_follower;
     struct weir_targets targets;
@@ -68,29 +69,29 @@ struct weir_recording {
     struct weir_file_series files;
     struct weir_disk_guard guard;
     uint64_t running_since_ns;
-    bool told_programs; /* that others run BPF programs on tracepoints of ours */
+    bool told_programs; /* a notice has told that others run BPF programs on the recorded tracepoints */
 };
 
-/* record_plan.c: reads the machine's facts and makes the plan; tells it. 0 or -errno with err. */
+/* record_plan.c: reads the machine's facts, makes the plan and tells it. Returns 0 or -errno with err. */
 int weir_recording_make_plan(struct weir_recording *recording, struct weir_error *err);
 
-/* record_open.c: opens events, rings and the first file. 0 or -errno with err. */
+/* record_open.c: opens events, rings and the first file. Returns 0 or -errno with err. */
 int weir_recording_open(struct weir_recording *recording, struct weir_error *err);
 
-/* record_start.c: opens control, has the coordinator's loop watch everything, and starts threads, file and command. 0
- * or -errno with err. */
+/* record_start.c: opens control, adds all descriptors to the coordinator's loop, and starts threads, file and command.
+ * Each returns 0 or -errno with err. */
 int weir_recording_listen(struct weir_recording *recording, struct weir_error *err);
 int weir_recording_watch(struct weir_recording *recording, struct weir_error *err);
 int weir_recording_start(struct weir_recording *recording, bool *workload_failed, struct weir_error *err);
 
-/* record_end.c: from events that are switched off to finished files. 0 or -errno with err. */
+/* record_end.c: disables events and finishes files. Returns 0 or -errno with err. */
 int weir_recording_end(struct weir_recording *recording, struct weir_error *err);
 
-/* record_end.c: for a recording that failed before it ran. A command that was let go runs on, as it does when recording
- * fails later. */
+/* record_end.c: ends a recording that failed before it ran. A command that already executes runs on, as after a later
+ * failure. */
 void weir_recording_abandon(struct weir_recording *recording, const struct weir_error *err);
 
-/* record_end.c: undoes everything, in any phase. Options and result stay, and a file that has its name. */
+/* record_end.c: releases everything, in any phase. Options and result stay, and so does a file with a name. */
 void weir_recording_release(struct weir_recording *recording);
 
 #endif

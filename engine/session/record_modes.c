@@ -1,4 +1,3 @@
-/* The modes that the options of a recording name. Pure; any thread. */
 #include "engine/session/record_modes.h"
 
 #include "base/bits.h"

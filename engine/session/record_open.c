@@ -1,11 +1,11 @@
-/* OPENING: events and rings, disabled, and the first file, without a name. Coordinator thread. */
+/* OPENING: opens events and rings, disabled, and the first file, without a name. Coordinator thread. */
 #include <errno.h>
 
 #include "engine/kernel/kernel_limits.h"
 #include "engine/session/ledger.h"
 #include "engine/session/record_internal.h"
 
-#define ATTACH_TRIES 4 /* while threads keep starting: each try opens everything */
+#define ATTACH_TRIES 4 /* while threads keep starting; each try opens all events again */
 
 /* ---- targets ---- */
 
@@ -24,14 +24,15 @@ static int find_targets(struct weir_recording *recording, struct weir_error *err
 static void raise_fd_limit(struct weir_recording *recording)
 {
     struct weir_kernel_limits *limits = &recording->machine.limits;
-    /* If that is not enough, what fails says so, and weir_record_run() adds the number: the spare ones are a guess. */
+    /* The number of spare descriptors is a guess. If the limit is too low, the failing call says so, and
+     * weir_record_run() adds the needed number. */
     if (weir_recording_plan_fds_needed(&recording->plan, recording->targets.count) > limits->nofile)
         weir_kernel_limits_raise_nofile(limits);
 }
 
 /*
- * Lists the targets again, now that all events are open. True when there are new ones: then everything is to be opened
- * for the list that is now the recording's (targets.h says why).
+ * Lists the targets again, now that all events are open. True when there are new targets. The new list is then the list
+ * of the recording, and the caller opens everything again for it (targets.h says why).
  */
 static bool found_new_targets(struct weir_recording *recording, unsigned tries)
 {
@@ -39,7 +40,7 @@ static bool found_new_targets(struct weir_recording *recording, unsigned tries)
     if (options->target.kind != WEIR_TARGET_PROCESSES && options->target.kind != WEIR_TARGET_USER)
         return false;
     struct weir_targets now;
-    if (weir_targets_find(&now, &options->target, NULL, NULL) < 0) /* all of them have ended */
+    if (weir_targets_find(&now, &options->target, NULL, NULL) < 0) /* all targets have ended */
         return false;
     size_t new_count = weir_targets_count_new(&recording->targets, &now);
     if (new_count == 0 || tries == ATTACH_TRIES) {
@@ -69,7 +70,7 @@ static int open_events(struct weir_recording *recording, struct weir_error *err)
     }
 }
 
-/* Halves the rings for another try. False when the user chose the size or nothing smaller is left. */
+/* Halves the rings for another try. False when the user chose the size, or the rings cannot get smaller. */
 static bool shrink_rings(struct weir_recording *recording, int code)
 {
     if (code != -EPERM || !weir_recording_plan_shrink_rings(&recording->plan))
@@ -80,7 +81,7 @@ static bool shrink_rings(struct weir_recording *recording, int code)
     return true;
 }
 
-/* The watermark is part of the attr, so a smaller ring means new events. */
+/* Opens events and maps their rings. The watermark is part of the attr, so smaller rings need new events. */
 static int open_rings(struct weir_recording *recording, struct weir_error *err)
 {
     struct weir_data_path *path = &recording->path;
@@ -187,7 +188,7 @@ static void init_files(struct weir_recording *recording)
                                              });
 }
 
-/* ---- what asks for rotations and snapshots ---- */
+/* ---- sources of triggers ---- */
 
 static int open_asking(struct weir_recording *recording, struct weir_error *err)
 {
@@ -202,9 +203,10 @@ static int open_asking(struct weir_recording *recording, struct weir_error *err)
     return weir_trigger_sources_open(&recording->asking, &setup, &recording->path.events, err);
 }
 
-/* ---- all of it ---- */
+/* ---- opening ---- */
 
-/* Any thread, one at a time; the coordinator is waiting for it, or is it. */
+/* Called while somebody waits for the output. Any thread calls, one at a time; the coordinator waits for the caller, or
+ * is the caller. */
 static void while_waiting(void *ctx)
 {
     struct weir_recording *recording = ctx;

@@ -1,4 +1,4 @@
-/* PLANNING: what needs no event, and is all of a dry run. Coordinator thread. Nothing on disk is changed. */
+/* PLANNING: all work that needs no event; a dry run does nothing else. Coordinator thread. Nothing on disk changes. */
 #include "engine/session/record_internal.h"
 #include "io/output_file.h"
 #include "io/output_folder.h"
@@ -19,7 +19,7 @@ static int open_append(struct weir_recording *recording, struct weir_error *err)
     return result;
 }
 
-/* From here on no change of CPUs is missed. */
+/* Lists the CPUs that may come online later. From here on weir misses no change of CPUs. */
 static int list_late_cpus(struct weir_recording *recording, struct weir_error *err)
 {
     const struct weir_record_options *options = recording->options;
@@ -34,8 +34,8 @@ static int list_late_cpus(struct weir_recording *recording, struct weir_error *e
     return result < 0 ? weir_error_set_errno(err, result, "cannot list CPUs that are offline") : 0;
 }
 
-/* How many tasks are named, as of now: they are listed again when they are attached to, and who is missing is told
- * then. */
+/* Counts the named tasks as of now. weir lists the tasks again when it attaches to them, and then tells who is
+ * missing. */
 static size_t count_tasks(const struct weir_record_options *options)
 {
     struct weir_targets targets;

@@ -1,4 +1,3 @@
-/* What became of a recording; see record_result.h. */
 #include "engine/session/record_result.h"
 
 #include <stdlib.h>

@@ -64,7 +64,7 @@ Test(exit_status, every_end_has_its_status)
     result.has_workload_status = true;
     result.workload_status = SIGTERM; /* wait(2): as it was terminated */
     cr_expect_eq(weir_exit_status_of_result(&result), 128 + SIGTERM);
-    result.end = WEIR_RECORD_END_READER;
+    result.end = WEIR_RECORD_END_CONSUMER;
     cr_expect_eq(weir_exit_status_of_result(&result), 128 + SIGTERM);
     result.end = WEIR_RECORD_END_ASKED;
     cr_expect_eq(weir_exit_status_of_result(&result), 128 + SIGTERM);

@@ -128,7 +128,7 @@ Test(ledger, nothing_produced_is_a_ledger_of_zeros_without_reports)
     fixture_init(&f);
     drain(&f);
     collect(&f);
-    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    weir_ledger_fill_totals(&f.rig.pipeline, &f.result);
     cr_assert_eq(f.result.ledger_count, CPUS * EVENTS);
     cr_assert_eq(f.result.event_count, EVENTS);
     cr_assert_str_eq(f.result.event_names[0], "bpf-output");
@@ -153,7 +153,7 @@ Test(ledger, what_was_drained_counts_as_written_by_cpu_and_event)
     put(&f, 1, SIDEBAND, 6);
     drain(&f);
     collect(&f);
-    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    weir_ledger_fill_totals(&f.rig.pipeline, &f.result);
     expect_row(&f, 0, 0, 3, 0, 0);
     expect_row(&f, 0, 1, 4, 0, 0);
     expect_row(&f, 0, SIDEBAND, 0, 0, 0);
@@ -180,7 +180,7 @@ Test(ledger, full_rings_balance_by_event_and_are_reported_by_descriptor)
     put(&f, 1, SIDEBAND, 1);
     drain(&f);
     collect(&f);
-    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    weir_ledger_fill_totals(&f.rig.pipeline, &f.result);
     expect_row(&f, 1, 0, fit, 2, 0);
     expect_row(&f, 1, 1, 1, 3, 0);
     expect_row(&f, 1, SIDEBAND, comms_fit + 1, 4, 0);
@@ -237,7 +237,7 @@ static void collect_more(struct fixture *f, uint64_t besides)
     f->rig.set.kernel = &kernel;
     collect(f);
     f->rig.set.kernel = before;
-    weir_ledger_settle(&f->rig.pipeline, &f->result);
+    weir_ledger_fill_totals(&f->rig.pipeline, &f->result);
 }
 
 static void collect_with_more(struct fixture *f, uint64_t besides)
@@ -376,7 +376,7 @@ Test(ledger, what_came_before_a_cpu_had_its_data_ring_is_lost_and_told)
     collect(&f);
     expect_row(&f, came, 1, 7, 5, 0);
     expect_row(&f, came, 0, 2, 0, 0);
-    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    weir_ledger_fill_totals(&f.rig.pipeline, &f.result);
     cr_assert_eq(f.result.ledger_count, (CPUS + 1) * EVENTS, "CPUs that never came have no rows");
     cr_assert_eq(f.result.samples, 9);
     cr_assert_eq(f.result.lost_samples, 5);
@@ -427,7 +427,7 @@ Test(ledger, what_was_left_out_beyond_the_limit_is_not_lost)
     collect(&f);
     f.rig.pipeline.writer.failed.samples[0] = 3;
     f.rig.pipeline.writer.limited = true;
-    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    weir_ledger_fill_totals(&f.rig.pipeline, &f.result);
     cr_assert_eq(f.result.ledger[0].left_out, 3);
     cr_assert_eq(f.result.ledger[0].lost_write_failed, 0);
     cr_assert_eq(f.result.samples, 4);
@@ -449,7 +449,7 @@ Test(ledger, failed_writes_move_from_written_to_lost)
     failed[0 * EVENTS + 0] = 3;
     failed[1 * EVENTS + 1] = 9;
     failed[1 * EVENTS + SIDEBAND] = 2;
-    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    weir_ledger_fill_totals(&f.rig.pipeline, &f.result);
     expect_row(&f, 0, 0, 4, 0, 3);
     expect_row(&f, 1, 1, 0, 0, 9);
     expect_row(&f, 1, SIDEBAND, 3, 0, 2);
@@ -524,7 +524,7 @@ Test(ledger, counts_of_all_readers_and_rings_are_summed)
         }
     }
     f.rig.pipeline.writer.rounds = 6;
-    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    weir_ledger_fill_totals(&f.rig.pipeline, &f.result);
     cr_assert_eq(f.result.wakeups, 21);
     cr_assert_eq(f.result.throttled, 6);
     cr_assert_eq(f.result.unknown_samples, 12);
@@ -542,7 +542,7 @@ Test(ledger, no_more_is_blamed_on_the_pool_than_was_lost)
     drain(&f);
     collect(&f);
     f.rig.pipeline.readers[0]->rings.at[1].lost_while_starved = 50; /* LOST records also count other events' losses */
-    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    weir_ledger_fill_totals(&f.rig.pipeline, &f.result);
     cr_assert_eq(f.result.lost_while_pool_empty, 3);
     fixture_fini(&f);
 }
@@ -557,7 +557,7 @@ Test(ledger, what_a_starved_ring_loses_to_its_end_is_the_pools_too)
     drain(&f);
     f.rig.pipeline.readers[0]->rings.at[1].starved = true;
     collect(&f);
-    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    weir_ledger_fill_totals(&f.rig.pipeline, &f.result);
     cr_assert_eq(f.result.lost_samples, 25);
     cr_assert_eq(f.result.lost_while_pool_empty, 20);
     fixture_fini(&f);
@@ -574,7 +574,7 @@ Test(ledger, losses_of_side_events_are_none_of_the_pools)
     f.rig.pipeline.readers[0]->rings.at[1].starved = true;
     collect(&f);
     f.result.side_event = 1; /* as with --kcore, which has two */
-    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    weir_ledger_fill_totals(&f.rig.pipeline, &f.result);
     cr_assert_eq(f.result.lost_samples, 25);
     cr_assert_eq(f.result.lost_sideband, 4);
     cr_assert_eq(f.result.lost_while_pool_empty, 20);
@@ -596,7 +596,7 @@ Test(ledger, what_was_shed_is_lost_and_told_apart)
     reader->shedder.trimmed_bytes = 300;
     reader->sink.pressure_rises[WEIR_PRESSURE_HIGH] = 2;
     collect(&f);
-    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    weir_ledger_fill_totals(&f.rig.pipeline, &f.result);
     reader->rings.at[1].gaps = NULL;
     cr_assert_eq(f.result.ledger[0].written, 10);
     cr_assert_eq(f.result.ledger[0].shed, 7);
@@ -698,7 +698,7 @@ Test(ledger, without_memory_to_tell_of_losses_the_rows_are_right)
     failing_alloc_from(0);
     cr_assert_eq(weir_ledger_collect(&f.rig.set, &f.rig.pipeline, &f.result, &told, &f.lost), -ENOMEM);
     failing_alloc_never();
-    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    weir_ledger_fill_totals(&f.rig.pipeline, &f.result);
     cr_assert_gt(lost[0], 0);
     expect_row(&f, 0, 0, produced[0] + produced[1] - lost[0] - lost[1], lost[0] + lost[1], 0);
     cr_assert_eq(f.lost.used, 0);
@@ -729,7 +729,7 @@ Test(ledger, each_output_is_told_of_what_was_lost_since_the_one_before)
     cr_assert_eq(weir_ledger_collect(&f.rig.set, &f.rig.pipeline, &f.result, &told, &f.lost), 0);
     cr_assert_eq(take_told(&f, &records), second);
     cr_assert_eq(records, 2);
-    weir_ledger_settle(&f.rig.pipeline, &f.result);
+    weir_ledger_fill_totals(&f.rig.pipeline, &f.result);
     cr_assert_eq(f.result.lost_samples, first + second, "the ledger is of all outputs");
     weir_told_losses_fini(&told);
     fixture_fini(&f);

@@ -237,7 +237,7 @@ Test(overwrite, the_ledger_tells_what_was_overwritten)
     pass_snapshot(&f);
     expect_handed_over(&f, 1000, 1000 - PAGE / SAMPLE_BYTES + 1);
     cr_assert_eq(weir_ledger_collect(&f.rig.set, &f.rig.pipeline, &result, NULL, &records), 0);
-    weir_ledger_settle(&f.rig.pipeline, &result);
+    weir_ledger_fill_totals(&f.rig.pipeline, &result);
     cr_expect_eq(result.samples, PAGE / SAMPLE_BYTES);
     cr_expect_eq(result.evicted_samples, 1000 - PAGE / SAMPLE_BYTES);
     cr_expect_eq(result.lost_samples, 0);
@@ -267,7 +267,7 @@ Test(overwrite, what_came_before_the_ring_is_lost_where_it_would_still_be_there)
         unsigned all = before + cases[i].count;
         expect_handed_over(&f, all, all - cases[i].kept + 1);
         cr_assert_eq(weir_ledger_collect(&f.rig.set, &f.rig.pipeline, &result, NULL, &records), 0);
-        weir_ledger_settle(&f.rig.pipeline, &result);
+        weir_ledger_fill_totals(&f.rig.pipeline, &result);
         cr_expect_eq(result.samples, cases[i].kept);
         cr_expect_eq(result.lost_samples, cases[i].lost);
         cr_expect_eq(result.lost_before_ring, cases[i].lost);

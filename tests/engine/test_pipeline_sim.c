@@ -621,7 +621,7 @@ static bool end(struct sim *sim)
     if (!finish_writing(sim))
         return false;
     sim_count_unwritten(sim, &sim->outputs[sim->output_count - 1], &sim->rig.pipeline.writer.account);
-    weir_ledger_settle(&sim->rig.pipeline, &sim->result);
+    weir_ledger_fill_totals(&sim->rig.pipeline, &sim->result);
     return true;
 }
 
