@@ -1,4 +1,4 @@
-/* The tables of modes and of their refusals, and what follows from a set. Pure; any thread. */
+/* The tables of modes and of their refusals, and the properties of a set. Pure; any thread. */
 #include "engine/modes/modes.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static const struct weir_mode_row rows[WEIR_MODE_COUNT] = {
     [WEIR_MODE_TIME_NAMES] = {"time-names", "files", "--timestamp-filename"},
     [WEIR_MODE_ON_ROTATE] = {"on-rotate", "files", "--on-rotate", .example = "--on-rotate true"},
     [WEIR_MODE_MAX_FILES] = {"max-files", "files", "--switch-max-files"},
-    [WEIR_MODE_ONE_FILE] = {"one-file", "files", NULL}, /* of a simulation */
+    [WEIR_MODE_ONE_FILE] = {"one-file", "files", NULL}, /* set by simulations only */
 
     [WEIR_MODE_FULL_SUSPENDS] = {"on-full-suspend", "full disk", "--on-full", .example = "--on-full=suspend"},
     [WEIR_MODE_FULL_ROTATES] = {"on-full-rotate", "full disk", "--on-full"},
@@ -188,7 +188,7 @@ bool weir_modes_exclude(const struct weir_modes *modes, enum weir_mode mode)
     return find_refusal(both.set) != NULL;
 }
 
-/* ---- what follows ---- */
+/* ---- properties ---- */
 
 static bool has_any(const struct weir_modes *modes, uint64_t of)
 {
@@ -263,8 +263,8 @@ bool weir_modes_need_event_of_all_tasks(const struct weir_modes *modes)
     return weir_modes_have(modes, WEIR_MODE_ALL_TASKS) && !weir_modes_have(modes, WEIR_MODE_SYSTEM_WIDE);
 }
 
-/* Ids tell records apart where counts were read, where tasks have rings of their own, whose CPU says nothing, and of
- * side records that a rotation repeats at the beginning of the next file. */
+/* Whether records need ids. Ids tell records apart where records carry counts, and where tasks have rings, so that the
+ * CPU says nothing. They also mark side records that a rotation repeats at the beginning of the next file. */
 static bool need_ids(const struct weir_modes *modes)
 {
     return weir_modes_rotate(modes) || weir_modes_need_event_of_all_tasks(modes) ||
@@ -276,6 +276,6 @@ bool weir_modes_leave_out_ids(const struct weir_modes *modes)
 {
     if (weir_modes_have(modes, WEIR_MODE_CONTINUES_WITH_IDS) || need_ids(modes))
         return false;
-    return weir_modes_have(modes, WEIR_MODE_CONTINUES_WITHOUT_IDS) || /* what is continued stays as it is */
+    return weir_modes_have(modes, WEIR_MODE_CONTINUES_WITHOUT_IDS) || /* the continued file stays without ids */
            !has_any(modes, BIT(WEIR_MODE_SYSTEM_WIDE) | BIT(WEIR_MODE_DELAY) | BIT(WEIR_MODE_IDENTIFIERS));
 }

@@ -1,10 +1,11 @@
 /*
- * The modes of a recording: each choice that bears on others, the pairs of modes that are refused, and what follows
- * from a set of modes. The check of options, the plan, the drain, docs/modes.md and tests/record/composition.sh read
- * the two tables of modes.c, and ask the questions below.
+ * The modes of a recording. A mode is a choice that bears on other choices. modes.c has two tables: the modes, and the
+ * pairs of modes that are refused. The functions below answer which properties follow from a set of modes.
  *
- * After the configuration of LTTng's ring buffer (lttng-ust, src/common/ringbuffer/ringbuffer-config.h): every degree
- * of freedom is data, and a set that cannot be is refused in one place, before anything is opened.
+ * The check of options, the plan, the drain, docs/modes.md and tests/record/composition.sh read the tables or call the
+ * functions. The model is the configuration of LTTng's ring buffer (lttng-ust,
+ * src/common/ringbuffer/ringbuffer-config.h): each degree of freedom is data. One place refuses an impossible set,
+ * before weir opens anything.
  *
  * Pure; any thread.
  */
@@ -16,7 +17,7 @@
 
 #include "base/error.h"
 
-/* In the order in which refusals name them. */
+/* In the order in which refusals name the modes. */
 enum weir_mode {
     /* The output. */
     WEIR_MODE_STREAM,
@@ -41,11 +42,11 @@ enum weir_mode {
     WEIR_MODE_FULL_ROTATES,
     WEIR_MODE_KEEP_FREE,
 
-    /* Where samples are kept. */
+    /* The place of samples until they go to the file. */
     WEIR_MODE_MEMORY,
     WEIR_MODE_OVERWRITE,
 
-    /* Snapshots, beside those that a signal or the control channel asks for. */
+    /* Snapshots, apart from those that a signal or the control channel requests. */
     WEIR_MODE_SNAPSHOT_ON,
     WEIR_MODE_SNAPSHOT_ON_EXIT,
     WEIR_MODE_FTRACE_SNAPSHOT,
@@ -55,12 +56,12 @@ enum weir_mode {
     WEIR_MODE_AUX_SNAPSHOT,
     WEIR_MODE_AUX_SAMPLE,
 
-    /* Rings and who drains them. */
+    /* Rings and their readers. */
     WEIR_MODE_PER_THREAD,
     WEIR_MODE_THREADS,
     WEIR_MODE_SHED_CPUS,
 
-    /* What is recorded. */
+    /* The recorded events and tasks. */
     WEIR_MODE_SYSTEM_WIDE,
     WEIR_MODE_SEVERAL_EVENTS,
     WEIR_MODE_READ_COUNTS,
@@ -85,37 +86,37 @@ _Static_assert(WEIR_MODE_COUNT <= 64, "a set of modes is 64 bits");
 
 /* One mode. */
 struct weir_mode_row {
-    const char *name;    /* of the mode, in docs and tests */
-    const char *subject; /* what it is a choice about */
-    const char *option;  /* as messages call it; NULL: no option alone makes the mode */
-    uint64_t implies;    /* modes that come with it */
-    const char *example; /* options that have the mode lose nothing on purpose; NULL: it needs something of the machine,
-                          * or differs from another mode in a number only */
-    uint64_t example_modes; /* that the example has beside the mode and what it implies */
+    const char *name;       /* name of the mode in docs and tests */
+    const char *subject;    /* subject of the choice */
+    const char *option;     /* the option in messages; NULL: no single option makes the mode */
+    uint64_t implies;       /* modes that the mode brings along */
+    const char *example;    /* options with the mode that lose nothing on purpose; NULL: no options for any machine */
+    uint64_t example_modes; /* modes of the example beside the mode and its implied modes */
 };
 
 /* One refusal. */
 struct weir_mode_rule {
     enum weir_mode mode;
-    enum weir_mode other; /* refused together with this; WEIR_MODE_COUNT: refused by itself ... */
-    uint64_t unless;      /* ... without one of these; 0: always */
+    enum weir_mode other; /* refused together with this mode; WEIR_MODE_COUNT: refused by itself ... */
+    uint64_t unless;      /* ... unless the set has one of these; 0: always refused */
     const char *what;     /* NULL: "option 'MODE' cannot be used with 'OTHER'" */
     const char *hint;
 };
 
-/* The row of a mode. */
+/* Returns the row of a mode. */
 const struct weir_mode_row *weir_mode_row(enum weir_mode mode);
 
-/* The rules, in the order in which they are applied; NULL behind the last. */
+/* Returns a rule, in the order in which the rules apply; NULL behind the last. */
 const struct weir_mode_rule *weir_mode_rule(unsigned index);
 
-/* -EINVAL with err: what the rule says. aux_event: the name of the event with an AUX area, for WEIR_MODE_AUX. */
+/* Returns -EINVAL, with the text of the rule in err. aux_event: the name of the event with an AUX area, for rules of
+ * WEIR_MODE_AUX. */
 int weir_mode_rule_tell(const struct weir_mode_rule *rule, const char *aux_event, struct weir_error *err);
 
-/* The mode, with those that it implies. */
+/* Adds a mode, with all modes that it implies. */
 void weir_modes_add(struct weir_modes *modes, enum weir_mode mode);
 
-/* The mode alone. */
+/* Removes a mode, without the modes that it implies. */
 void weir_modes_remove(struct weir_modes *modes, enum weir_mode mode);
 
 static inline bool weir_modes_have(const struct weir_modes *modes, enum weir_mode mode)
@@ -123,59 +124,61 @@ static inline bool weir_modes_have(const struct weir_modes *modes, enum weir_mod
     return (modes->set & WEIR_MODE_BIT(mode)) != 0;
 }
 
-/* 0, or -EINVAL with err: what the first rule says that refuses the set. aux_event: as above, NULL without such an
- * event. */
+/* Returns 0; or -EINVAL, with the text of the first rule that refuses the set in err. aux_event: the name of the event
+ * with an AUX area; NULL without such an event. */
 int weir_modes_check(const struct weir_modes *modes, const char *aux_event, struct weir_error *err);
 
 /* Whether a rule refuses the set once the mode is added. */
 bool weir_modes_exclude(const struct weir_modes *modes, enum weir_mode mode);
 
-/* ---- what follows from a set that no rule refuses ---- */
+/* ---- properties of a set that no rule refuses ---- */
 
-/* Samples stay in memory or in rings until a snapshot is asked for. */
+/* Whether samples stay in memory or in rings until somebody asks for a snapshot. */
 bool weir_modes_keep_samples(const struct weir_modes *modes);
 
-/* A snapshot may be asked for: samples or AUX areas hold the newest. */
+/* Whether somebody may ask for a snapshot: memory, rings or AUX areas hold the newest data. */
 bool weir_modes_take_snapshots(const struct weir_modes *modes);
 
-/* A snapshot of the pair ends its file, which replaces the file of the snapshot before (docs/control.md). */
+/* Whether a snapshot of the pair ends its file, which then replaces the file of the former snapshot
+ * (docs/control.md). */
 bool weir_modes_pair_ends_files(const struct weir_modes *modes);
 
-/* Each snapshot ends its file, or those of the pair do. */
+/* Whether snapshots end their files: all of them, or those of the pair. */
 bool weir_modes_snapshots_end_files(const struct weir_modes *modes);
 
-/* The output may be rotated. */
+/* Whether the output may be rotated. */
 bool weir_modes_rotate(const struct weir_modes *modes);
 
-/* The output gets its name, or somebody is told of it, only once it is finished. */
+/* Whether the output gets its name, or a command learns of it, only once it is finished. */
 bool weir_modes_finish_files(const struct weir_modes *modes);
 
-/* The tasks and maps of before the recording are described at its end only: a file that ends earlier needs them at its
- * start. */
+/* Whether the tasks and maps of before the recording are described at its end only. A file that ends earlier needs
+ * these descriptions at its start. */
 bool weir_modes_describe_at_end_only(const struct weir_modes *modes);
 
-/* Rings or AUX areas hold the newest, and stand still while a snapshot of them is taken. */
+/* Whether rings or AUX areas hold the newest data, and pause while a snapshot copies them. */
 bool weir_modes_pause_for_snapshots(const struct weir_modes *modes);
 
-/* Readers mark rounds between records: what is written goes to one place as it is, in the order of marks. Compressed
- * data has no marks in it, what is kept is not written in their order, and nothing stands between an AUX record and its
- * data. */
+/* Whether readers put marks of rounds between records. Marks need data that goes to one file unchanged, in the order of
+ * the marks. Compressed data has no marks in it. Kept samples are not written in the order of marks. Nothing may stand
+ * between an AUX record and its data. */
 bool weir_modes_make_marks(const struct weir_modes *modes);
 
-/* Only the device reads what a reader copied, if the output is written past the page cache (weir_output_is_unread()).
- */
+/* Whether only the device reads the copies that readers make, if the output bypasses the page cache
+ * (weir_output_is_unread()). */
 bool weir_modes_copy_past_caches(const struct weir_modes *modes);
 
-/* The consumer copies each round into memory of its own: rounds are not to be longer than they must. */
+/* Whether the consumer copies each round into memory of its own. Rounds are then no longer than they must be. */
 bool weir_modes_consumer_holds_rounds(const struct weir_modes *modes);
 
-/* The output may stand still for as long as the consumer of a stream, or the removal of old files, takes. */
+/* Whether the output may stand still for an unlimited time: while the consumer of a stream, or the removal of old
+ * files, takes its time. */
 bool weir_modes_may_wait_for_output(const struct weir_modes *modes);
 
-/* An event for all tasks of a CPU is needed beside those of the recorded tasks. */
+/* Whether the recording needs an event for all tasks of a CPU, beside the events of the recorded tasks. */
 bool weir_modes_need_event_of_all_tasks(const struct weir_modes *modes);
 
-/* Records have no ids, as in perf's own files of one event of tasks (docs/format.md, "One event"). */
+/* Whether records have no ids, as in perf's own files of one event of tasks (docs/format.md, "One event"). */
 bool weir_modes_leave_out_ids(const struct weir_modes *modes);
 
 #endif

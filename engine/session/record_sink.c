@@ -1,4 +1,3 @@
-/* Synthesised records, a chunk at a time; see record_sink.h. */
 #include "engine/session/record_sink.h"
 
 #include <linux/perf_event.h>
@@ -10,7 +9,7 @@ void weir_record_sink_init(struct weir_record_sink *sink, struct weir_pipeline *
     pthread_mutex_init(&sink->lock, NULL);
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static int flush(struct weir_record_sink *sink)
 {
     int result = weir_buf_error(&sink->batch);

@@ -1,5 +1,5 @@
-/* LISTENING and STARTING: who is heard, what is watched, threads, the file's beginning, the command. Coordinator
- * thread. */
+/* LISTENING and STARTING: opens control, fills the poll loop, and starts threads, the first file and the command.
+ * Coordinator thread. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,9 +9,9 @@
 #include "engine/session/status.h"
 #include "topology/thread_affinity.h"
 
-#define OWN_THREADS (1 + WEIR_FILE_SERIES_THREADS + WEIR_SIDEBAND_THREADS) /* beside the pipeline's */
+#define OWN_THREADS (1 + WEIR_FILE_SERIES_THREADS + WEIR_SIDEBAND_THREADS) /* outside the pipeline */
 
-/* ---- what clients ask for ---- */
+/* ---- requests of clients ---- */
 
 static int toggle_event(void *ctx, const char *name, bool on, struct weir_error *err)
 {
@@ -52,7 +52,8 @@ static void tell_status(void *ctx, struct weir_buf *out)
 
 /* ---- listening ---- */
 
-/* Registers the triggers that every recording has, opens --control and, for a command, the socket of libweir. */
+/* Registers the triggers that every recording has, and opens --control. For a command, also opens the socket of
+ * libweir. */
 static int open_control(struct weir_recording *recording, struct weir_error *err)
 {
     const struct weir_record_options *options = recording->options;
@@ -92,13 +93,13 @@ static int hold_command(struct weir_recording *recording, struct weir_error *err
     return weir_workload_prepare(workload, options->command, &recording->coordinator.mask_before, err);
 }
 
-/* Moves the calling thread to the housekeeping CPUs, so that the threads that it makes run there too. */
+/* Moves the calling thread to the housekeeping CPUs. The threads that it makes then run there, too. */
 static void move_to_housekeeping_cpus(struct weir_recording *recording)
 {
     const struct weir_cpuset *cpus = &recording->plan.housekeeping_cpus;
     if (weir_cpuset_is_empty(cpus) || !weir_topology_is_this_machine(recording->machine.topology))
         return;
-    /* Neither can do harm when it fails: threads that are no readers then run where they did. */
+    /* A failure is harmless: the threads other than readers then run where they ran before. */
     if (weir_thread_affinity(&recording->cpus_before) == 0)
         weir_thread_pin(cpus);
 }
@@ -109,7 +110,7 @@ int weir_recording_listen(struct weir_recording *recording, struct weir_error *e
     if (result == 0)
         result = hold_command(recording, err);
     if (result == 0)
-        move_to_housekeeping_cpus(recording); /* after the command was forked: it may run anywhere */
+        move_to_housekeeping_cpus(recording); /* after the fork: the command may run on any CPU */
     return result;
 }
 
@@ -172,7 +173,7 @@ int weir_recording_watch(struct weir_recording *recording, struct weir_error *er
     return result < 0 ? weir_error_set_errno(err, result, "cannot watch the recording") : 0;
 }
 
-/* ---- the guard of the disk: what it asks of the recording ---- */
+/* ---- callbacks of the disk guard ---- */
 
 static void end_for_space(void *ctx)
 {
@@ -263,7 +264,8 @@ static void begin_snapshots(struct weir_recording *recording)
 
 /* ---- weir's own samples ---- */
 
-/* The kernel filters tracepoints by task, and nothing else. Of named tasks weir is none, unless a user's are named. */
+/* Warns when the recording has weir's own samples: the kernel filters by task for tracepoints only. Named tasks do not
+ * include weir, except all tasks of a user (-u). */
 static void warn_about_own_samples(const struct weir_recording *recording)
 {
     const struct weir_record_options *options = recording->options;
@@ -338,7 +340,7 @@ static int write_beginning(struct weir_recording *recording, struct weir_error *
     files->given_up = is_stream && result == -ECANCELED;
     if (!files->given_up && !(is_stream && result == -EPIPE))
         return result;
-    *err = (struct weir_error){0}; /* the loop ends at once; the command is to run all the same */
+    *err = (struct weir_error){0}; /* the loop ends at once, but the command is still to run */
     return 0;
 }
 
@@ -358,7 +360,8 @@ int weir_recording_start(struct weir_recording *recording, bool *workload_failed
     int result = start_threads(recording, err);
     if (result < 0)
         return result;
-    /* Sideband first: a mapping that changes while /proc is read is then in the file twice rather than not at all. */
+    /* Enable side events first. A mapping that changes while weir reads /proc then appears in the file twice, rather
+     * than not at all. */
     if (!config->enable_on_exec)
         weir_event_set_enable(events, true);
     result = write_beginning(recording, err);

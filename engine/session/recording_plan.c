@@ -84,13 +84,14 @@ static int check_file_names(const struct weir_recording_plan *plan, struct weir_
     bool rotates = weir_modes_rotate(&plan->modes);
     if (!rotates && !weir_modes_have(&plan->modes, WEIR_MODE_TIME_NAMES))
         return 0;
-    /* Else the first rotation would be refused, or the end. */
+    /* A name that is too long would fail at the first rotation, or at the end. */
     return weir_record_file_check_name(options->output_path, rotates ? WEIR_HIDING_PREFIX : "", err);
 }
 
-/* ---- what is asked of each event ---- */
+/* ---- settings of events ---- */
 
-/* kernel.perf_event_max_sample_rate bounds -F: as perf, warn and lower, or fail; "max" is that bound. */
+/* kernel.perf_event_max_sample_rate is the limit of -F. Above it, weir warns and lowers the frequency, or fails with
+ * --strict-freq, as perf does. "max" is the limit. */
 static int choose_freq_hz(struct weir_recording_plan *plan, struct weir_error *err)
 {
     const struct weir_record_options *options = plan->options;
@@ -141,9 +142,9 @@ static int configure(struct weir_recording_plan *plan, struct weir_error *err)
     return choose_freq_hz(plan, err);
 }
 
-/* ---- events that cannot be had ---- */
+/* ---- impossible events ---- */
 
-/* Else mmap(2) refuses the ring, without a reason. */
+/* Refuses inherited events with --per-thread. Otherwise mmap(2) refuses the ring, without a reason. */
 static int check_inheritance(const struct weir_recording_plan *plan, struct weir_error *err)
 {
     const struct weir_event_list *events = plan->options->events;
@@ -158,8 +159,9 @@ static int check_inheritance(const struct weir_recording_plan *plan, struct weir
     return 0;
 }
 
-/* The kernel hands what a program sends to the event that is at work on its CPU: of single tasks that is none while
- * another one, or a child, runs there (bpf_perf_event_output(), kernel/trace/bpf_trace.c). */
+/* Refuses outputs of BPF programs unless whole CPUs are recorded. The kernel hands the output of a program to the event
+ * that is active on its CPU. An event of a task is not active while another task, or a child, runs there
+ * (bpf_perf_event_output(), kernel/trace/bpf_trace.c). */
 static int check_outputs_of_programs(const struct weir_recording_plan *plan, struct weir_error *err)
 {
     const struct weir_event_list *list = plan->options->events;
@@ -195,7 +197,7 @@ static void set_mode(struct weir_recording_plan *plan, enum weir_mode mode, bool
         weir_modes_remove(&plan->modes, mode);
 }
 
-/* Of the targets: before anything is chosen by them. */
+/* Sets the modes of the targets, on which all later choices depend. */
 static void choose_target_modes(struct weir_recording_plan *plan)
 {
     bool system_wide = weir_recording_plan_is_system_wide(plan->options);
@@ -205,7 +207,8 @@ static void choose_target_modes(struct weir_recording_plan *plan)
     set_mode(plan, WEIR_MODE_PER_THREAD, plan->options->per_thread && !system_wide);
 }
 
-/* Of the events, once the AUX event is ready. 0, or -EINVAL with err: a rule refuses them. */
+/* Sets the modes of the events, once the AUX event is ready. Returns 0, or -EINVAL with err: a rule refuses the
+ * modes. */
 static int choose_event_modes(struct weir_recording_plan *plan, const bool *without_ids, struct weir_error *err)
 {
     const struct weir_event_list *events = plan->options->events;
@@ -223,7 +226,7 @@ static int choose_event_modes(struct weir_recording_plan *plan, const bool *with
     return weir_modes_check(&plan->modes, aux ? aux->name : NULL, err);
 }
 
-/* ---- all of it ---- */
+/* ---- the plan ---- */
 
 int weir_recording_plan_make(struct weir_recording_plan *plan, const struct weir_record_options *options,
                              const struct weir_machine_facts *machine, const bool *without_ids, struct weir_error *err)
@@ -261,7 +264,7 @@ int weir_recording_plan_fit_tasks(struct weir_recording_plan *plan, size_t tasks
 {
     weir_plan_keep(&plan->placement, (unsigned)weir_min_u64(tasks, UINT_MAX));
     plan->tasks = tasks;
-    return weir_recording_plan_choose_sizes(plan, err); /* of the readers that are left */
+    return weir_recording_plan_choose_sizes(plan, err); /* for the remaining readers */
 }
 
 void weir_recording_plan_fini(struct weir_recording_plan *plan)

@@ -1,4 +1,4 @@
-/* How large rings, chunk pool and memory for samples are; see recording_plan.h. Coordinator thread. */
+/* Sizes of rings, chunk pool and memory for samples; see recording_plan.h. Coordinator thread. */
 #include <errno.h>
 #include <limits.h>
 
@@ -11,13 +11,13 @@
 #include "engine/session/budget.h"
 #include "engine/session/recording_plan_internal.h"
 
-#define MACHINE_FOR_CGROUP 8 /* memory of a machine that gives as much to a recording as one of its cgroups does */
+#define MACHINE_FOR_CGROUP 8 /* a machine with 8 times the memory gives a recording as much as the cgroup does */
 
-#define MEMORY_SHARE          4 /* live, spare, and snapshots of all AUX areas are each at most this part of memory */
-#define PASSING_PER_READER    (8ull << 20) /* side records, and what comes while a snapshot is being written */
-#define AUX_PAGES_LEAST       2            /* of an AUX area whose size nobody has named */
-#define AUX_CHUNKS_PER_READER 4u           /* for all else, while a snapshot of AUX areas is taken */
-#define POOL_SHARE_OF_FREE    4            /* --on-full=rotate: of what is free on the disk at the start */
+#define MEMORY_SHARE          4 /* live, spare, and snapshots of all AUX areas get at most this part of memory each */
+#define PASSING_PER_READER    (8ull << 20) /* for side records, and for samples while a snapshot is written */
+#define AUX_PAGES_LEAST       2            /* least size of an AUX area whose size the user did not name */
+#define AUX_CHUNKS_PER_READER 4u           /* for all other records while a snapshot of AUX areas is taken */
+#define POOL_SHARE_OF_FREE    4 /* --on-full=rotate: the pool gets at most this part of the free disk space */
 
 uint64_t weir_recording_plan_places(const struct weir_recording_plan *plan)
 {
@@ -26,7 +26,8 @@ uint64_t weir_recording_plan_places(const struct weir_recording_plan *plan)
     return weir_cpuset_count(&plan->cpus) + weir_cpuset_count(&plan->machine->late_cpus);
 }
 
-/* With those that ask for rotations and snapshots, and a sideband event for each list. */
+/* Returns the number of events, including those that ask for rotations and snapshots, and a sideband event for each of
+ * their lists. */
 static unsigned events_needed(const struct weir_record_options *options)
 {
     const struct weir_event_list *const lists[] = {options->rotate_on, options->snapshot_on.events};
@@ -41,7 +42,7 @@ uint64_t weir_recording_plan_fds_needed(const struct weir_recording_plan *plan, 
     const struct weir_record_options *options = plan->options;
     unsigned places = weir_recording_plan_per_thread(plan) ? 1 : (unsigned)weir_recording_plan_places(plan);
     unsigned readers = plan->placement.reader_count;
-    uint64_t apart = options->inherit_stat ? tasks : 0; /* one for each target */
+    uint64_t apart = options->inherit_stat ? tasks : 0; /* one descriptor for each target */
     return weir_budget_fds(events_needed(options), places, (unsigned)weir_max_u64(tasks, 1), readers) + apart +
            weir_cgroup_count_fds(options->events);
 }
@@ -69,7 +70,7 @@ static void choose_rings(struct weir_recording_plan *plan)
     unsigned places = weir_cpuset_count(&plan->cpus);
     struct weir_kernel_limits limits = plan->machine->limits;
     if (plan->tasks > 0) {
-        /* What the kernel allows for each CPU goes to the tasks instead. */
+        /* The memory that the kernel allows for each CPU goes to the tasks instead. */
         unsigned cpus = weir_cpuset_count(weir_topology_online(plan->machine->topology));
         places = (unsigned)plan->tasks;
         limits.mlock_kb = weir_min_u64(limits.mlock_kb * cpus / places, limits.mlock_kb);
@@ -78,10 +79,10 @@ static void choose_rings(struct weir_recording_plan *plan)
     plan->ring_bytes = options->ring_bytes ? options->ring_bytes : sizes.data_bytes;
     if (options->ring_bytes == 0 && plan->aux.data_ring_bytes_wanted > 0)
         plan->ring_bytes = weir_min_u64(plan->ring_bytes, plan->aux.data_ring_bytes_wanted);
-    plan->sideband_ring_bytes = sizes.sideband_bytes; /* -m is for the samples: tasks and maps need their own room */
+    plan->sideband_ring_bytes = sizes.sideband_bytes; /* -m is for samples: side records need their own room */
     bool has_switches = options->samples.switch_events || plan->aux.switches != WEIR_AUX_SWITCHES_AS_ASKED;
     if (has_switches && weir_kernel_limits_rings_are_free(&plan->machine->limits))
-        plan->sideband_ring_bytes = plan->ring_bytes; /* as many of them as there are samples, or more */
+        plan->sideband_ring_bytes = plan->ring_bytes; /* there are as many context switches as samples, or more */
 }
 
 static void choose_pool(struct weir_recording_plan *plan)
@@ -90,16 +91,16 @@ static void choose_pool(struct weir_recording_plan *plan)
     uint64_t limit = plan->machine->memory_limit.bytes;
     uint64_t asked = plan->options->buffer_bytes;
     plan->grow_pool = asked == 0;
-    /* A cgroup is there for what runs in it: as much of the pool as a machine gives a thirty-second part for, it gives
-     * a quarter. */
+    /* A cgroup exists for the programs in it. So the pool gets a quarter of a cgroup, where it gets a thirty-second
+     * part of a machine. */
     uint64_t spare = limit < memory / MACHINE_FOR_CGROUP ? limit * MACHINE_FOR_CGROUP : memory;
     plan->buffer_bytes = asked ? asked : weir_pool_default_bytes(spare, plan->placement.reader_count);
 }
 
 /* ---- samples in memory ---- */
 
-/* --overwrite: all rings at once, in whole chunks, so that a snapshot need not wait for the disk while they are paused.
- */
+/* --overwrite: the pool takes all rings at once, in whole chunks. So a snapshot does not wait for the disk while the
+ * rings are paused. */
 static void fit_pool_to_overwritten_rings(struct weir_recording_plan *plan)
 {
     uint64_t rings_bytes = plan->ring_bytes * weir_recording_plan_places(plan);
@@ -122,7 +123,7 @@ static int refuse_retained(const struct weir_recording_plan *plan, uint64_t memo
     return -EINVAL;
 }
 
-/* -M */
+/* -M: sizes the memory for samples. Returns 0, or -EINVAL with err: the machine has too little memory. */
 static int choose_retained(struct weir_recording_plan *plan, struct weir_error *err)
 {
     const struct weir_record_options *options = plan->options;
@@ -136,7 +137,7 @@ static int choose_retained(struct weir_recording_plan *plan, struct weir_error *
     plan->retained_bytes = weir_retention_plan(bytes, options->retained_span_ns, readers).bytes;
     if (plan->retained_bytes > memory / MEMORY_SHARE)
         return refuse_retained(plan, memory, err);
-    plan->grow_pool = false; /* a recorder that runs for days needs its memory from the start */
+    plan->grow_pool = false; /* a recording of days needs its memory from the start */
     if (options->buffer_bytes == 0)
         plan->buffer_bytes = weir_min_u64(plan->buffer_bytes, readers * PASSING_PER_READER);
     return 0;
@@ -144,8 +145,8 @@ static int choose_retained(struct weir_recording_plan *plan, struct weir_error *
 
 /* ---- AUX areas ---- */
 
-/* Room for a snapshot of all areas at once: each is one record, and no reader may wait for chunks that others wait
- * with. */
+/* Makes the pool large enough for a snapshot of all AUX areas at once. Each area is one record, and no reader may wait
+ * for chunks that waiting readers hold. */
 static int fit_pool_to_aux_snapshot(struct weir_recording_plan *plan, struct weir_error *err)
 {
     if (plan->aux.mode != WEIR_AUX_SNAPSHOT)
@@ -178,10 +179,10 @@ static void shrink_aux(struct weir_recording_plan *plan)
 
 /* ---- the disk ---- */
 
-/* --on-full=rotate: what is in the pool when a file is to end is still written to it. */
+/* --on-full=rotate: weir still writes the contents of the pool to a file that is to end. */
 static void fit_pool_to_disk(struct weir_recording_plan *plan)
 {
-    bool holds_snapshots = weir_modes_pause_for_snapshots(&plan->modes); /* whole, or not at all */
+    bool holds_snapshots = weir_modes_pause_for_snapshots(&plan->modes); /* the pool takes them whole */
     if (!weir_modes_have(&plan->modes, WEIR_MODE_FULL_ROTATES) || plan->options->buffer_bytes > 0 || holds_snapshots ||
         plan->machine->free_bytes == UINT64_MAX)
         return;
@@ -190,7 +191,7 @@ static void fit_pool_to_disk(struct weir_recording_plan *plan)
     plan->buffer_bytes = weir_min_u64(plan->buffer_bytes, most);
 }
 
-/* ---- all of them ---- */
+/* ---- all sizes ---- */
 
 int weir_recording_plan_choose_sizes(struct weir_recording_plan *plan, struct weir_error *err)
 {

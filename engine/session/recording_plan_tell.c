@@ -1,4 +1,4 @@
-/* The plan in words, and whether it fits into memory; see recording_plan.h. Coordinator thread. */
+/* The plan in words, and the check that it fits into memory; see recording_plan.h. Coordinator thread. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,8 @@ static void tell_readers(const struct weir_recording_plan *plan)
     weir_buf_fini(&text);
 }
 
-/* As perf does: a file cannot end before there is something in it. Of what is kept in memory nothing wakes anybody. */
+/* Warns of files that get larger than asked, as perf does. A ring wakes its reader at the watermark, and a file does
+ * not end before data comes. Samples kept in memory wake nobody. */
 static void tell_of_larger_files(const struct weir_recording_plan *plan)
 {
     const struct weir_record_options *options = plan->options;
@@ -85,8 +86,7 @@ int weir_recording_plan_tell(const struct weir_recording_plan *plan, size_t task
     };
     struct weir_budget budget;
     weir_budget_compute(&budget, &input);
-    if (weir_modes_have(&plan->modes,
-                        WEIR_MODE_PER_THREAD)) /* how large they are follows from the list that is attached to */
+    if (weir_modes_have(&plan->modes, WEIR_MODE_PER_THREAD)) /* the attach list decides the size of rings */
         weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "memory: rings for each task, pool %llu MiB",
                     (unsigned long long)(plan->buffer_bytes >> 20));
     else

@@ -1,8 +1,8 @@
 /*
- * -D: its text, and the actions that follow from it. Main thread.
+ * Parses -D and runs its schedule; see schedule.h.
  *
- * Source of the grammar: evlist__parse_event_enable_time(), tools/perf/util/evlist.c, Linux 6.2. perf takes blanks
- * around numbers, and so do we; a delay of 0 is refused by both.
+ * Source of the grammar: evlist__parse_event_enable_time(), tools/perf/util/evlist.c, Linux 6.2. As perf does, weir
+ * takes blanks around numbers and refuses a delay of 0.
  */
 #include "engine/session/schedule.h"
 
@@ -29,7 +29,7 @@ static int fail(const struct text *text, const char *what, struct weir_error *er
     return -EINVAL;
 }
 
-/* A number of ms, and the blanks around it. */
+/* Takes a number of ms, and the blanks around it. */
 static int take_ms(struct text *text, uint64_t *ms, struct weir_error *err)
 {
     skip_blanks(text);
@@ -59,7 +59,7 @@ static int append(struct weir_schedule *schedule, uint64_t start_ms, uint64_t en
     return 0;
 }
 
-/* Behind the start of a window. */
+/* Parses the end of a window, behind its start. */
 static int parse_window(struct weir_schedule *schedule, struct text *text, uint64_t start_ms, struct weir_error *err)
 {
     const struct text number = *text;
@@ -128,22 +128,23 @@ bool weir_schedule_starts_enabled(const struct weir_schedule *schedule)
     return !schedule || !schedule->given || (schedule->count > 0 && schedule->windows[0].start_ms == 0);
 }
 
-/* ---- under way ---- */
+/* ---- the running schedule ---- */
 
 void weir_schedule_start(struct weir_schedule_run *run, const struct weir_schedule *schedule, uint64_t now_ns)
 {
     *run = (struct weir_schedule_run){.schedule = schedule, .last_ns = now_ns};
     if (schedule && schedule->given && weir_schedule_starts_enabled(schedule))
-        run->step = 1; /* they were enabled with the start */
+        run->step = 1; /* the recording starts with events enabled */
 }
 
-/* When the next step is to be taken, in ms since the start. Steps: each window's start, then its end; then the end. */
+/* Returns the due time of the next step, in ms since the start. Each window has two steps, its start and its end. A
+ * last step ends the recording. */
 static uint64_t next_ms(const struct weir_schedule_run *run)
 {
     const struct weir_schedule *schedule = run->schedule;
     if (!schedule || schedule->count == 0 || run->step > 2 * schedule->count)
         return WEIR_SCHEDULE_FOREVER;
-    if (run->step == 2 * schedule->count) /* follows the last window at once */
+    if (run->step == 2 * schedule->count) /* the last step follows the last window at once */
         return run->last_ms;
     const struct weir_schedule_window *window = &schedule->windows[run->step / 2];
     return run->step % 2 ? window->end_ms : window->start_ms;

@@ -1,4 +1,3 @@
-/* A recording's sideband thread; see sideband_host.h. Coordinator thread. */
 #include "engine/session/sideband_host.h"
 
 #include <limits.h>
@@ -6,7 +5,7 @@
 
 #include "engine/tasks/build_id_cache.h"
 
-#define STOP_TIMEOUT_MS    1000u /* for the build ids that are not read yet, whatever the file systems do */
+#define STOP_TIMEOUT_MS    1000u /* limit for build ids not read yet, however slow the file systems are */
 #define HURRIED_TIMEOUT_MS 0u
 
 int weir_sideband_host_make(struct weir_sideband_host *host, const struct weir_recording_plan *plan,
@@ -27,7 +26,7 @@ int weir_sideband_host_make(struct weir_sideband_host *host, const struct weir_r
                                                         .read_build_ids = !options->build_ids.left_out,
                                                         .keeps_files = options->build_ids.fill_cache,
                                                         .read_bpf_programs = reads_programs,
-                                                        /* It knows of code and names only. */
+                                                        /* The task map has only code and names. */
                                                         .is_doubtful = maps_data || options->samples.namespaces,
                                                     });
     if (result < 0)

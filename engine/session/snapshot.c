@@ -1,4 +1,3 @@
-/* What may be asked for when. Coordinator thread. See snapshot.h. */
 #include "engine/session/snapshot.h"
 
 #include <errno.h>
@@ -14,7 +13,7 @@ bool weir_snapshots_are_possible(const struct weir_snapshots *snapshots)
     return weir_modes_take_snapshots(&snapshots->pipeline->setup.modes);
 }
 
-/* Takes one, which ends the file or goes behind what is there. */
+/* Takes a snapshot. ends_file: the snapshot ends its file; otherwise it goes behind the present data. */
 static int take(struct weir_snapshots *snapshots, bool ends_file, struct weir_error *err)
 {
     if (!weir_snapshots_are_possible(snapshots)) {
@@ -81,9 +80,9 @@ bool weir_snapshots_keep_end(const struct weir_snapshots *snapshots, bool asked)
            (asked && weir_snapshots_are_possible(snapshots));
 }
 
-/* ---- rings that stand still ---- */
+/* ---- paused rings ---- */
 
-/* Holds AUX areas and overwritten rings still while they are read. ctx: the snapshots. */
+/* Pauses AUX areas and overwritten rings while readers copy them. ctx: the snapshots. */
 static void pause(void *ctx, bool paused)
 {
     struct weir_snapshots *snapshots = ctx;
@@ -94,11 +93,12 @@ static void pause(void *ctx, bool paused)
     weir_event_set_pause(snapshots->events, WEIR_PAUSE_SNAPSHOT, paused);
     if (!paused)
         return;
-    /* Who is in the middle of a record holds its CPU for about a microsecond; all are out of it after this. */
+    /* A CPU in the middle of a record needs about a microsecond. After this pause all CPUs have finished their
+     * records. */
     weir_clock_pause_ns(PAUSE_GRACE_NS);
 }
 
-/* ---- as triggers ---- */
+/* ---- triggers ---- */
 
 static int begun(int result)
 {
@@ -124,18 +124,18 @@ void weir_snapshots_complete(struct weir_snapshots *snapshots)
 {
     enum weir_trigger running = snapshots->triggers->running;
     if (running != WEIR_TRIGGER_DUMP && running != WEIR_TRIGGER_SNAPSHOT && running != WEIR_TRIGGER_SNAPSHOT_ALLOC)
-        return; /* that of an output's end */
+        return; /* the running trigger is a rotation */
     weir_notice(snapshots->notices, WEIR_NOTICE_INFO, "snapshot %llu is in %s",
                 (unsigned long long)snapshots->pipeline->rounds.snapshots,
                 snapshots->ends_file ? "a file of its own" : "the file");
     weir_triggers_complete(snapshots->triggers, running, 0, NULL);
 }
 
-/* Its marker is on file. */
+/* The marker of the snapshot is on file. */
 static void complete(void *ctx)
 {
     struct weir_snapshots *snapshots = ctx;
-    if (!snapshots->ends_file) /* else the file ends later */
+    if (!snapshots->ends_file) /* otherwise the end of the file, which comes later, completes it */
         weir_snapshots_complete(snapshots);
 }
 
@@ -159,7 +159,7 @@ void weir_snapshots_begin(struct weir_snapshots *snapshots, struct weir_triggers
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(actions); i++)
         weir_triggers_register(triggers, actions[i].trigger,
                                &(struct weir_trigger_action){.run = actions[i].run, .ctx = snapshots, .busy = busy});
-    if (triggers->on_signal == WEIR_TRIGGER_NONE) /* a switch is a snapshot as well */
+    if (triggers->on_signal == WEIR_TRIGGER_NONE) /* when SIGUSR2 rotates, the rotation is a snapshot as well */
         weir_triggers_set_signal(triggers, WEIR_TRIGGER_DUMP);
     rounds->snapshot_written = complete;
     rounds->snapshot_ctx = snapshots;

@@ -1,20 +1,21 @@
 /*
- * Snapshots of what is kept in memory, and what may be asked for when.
+ * Snapshots of the samples and AUX data that a recording keeps in memory.
  *
- *     -M          the live contents are the chunks that readers retain; the spare is as much memory again, which
- *                 weir_snapshot_alloc() makes. A snapshot hands the live chunks to the writer and readers go on in what
- *                 is free: the spare, or without one what the pool has for chunks in flight, until the writer gives
- *                 chunks back. So the two change places with each snapshot, and nothing is copied.
- *     --overwrite the live contents are the kernel's rings; the spare is the pool, which is as large as they are.
+ *     -M           live: the chunks that readers retain. Spare: as much memory again, from weir_snapshot_alloc(). A
+ *                  snapshot hands the live chunks to the writer. The readers go on in free chunks: in the spare or,
+ *                  without a spare, in the pool's chunks in flight, until the writer gives chunks back. So live and
+ *                  spare change places with each snapshot, and nothing is copied.
+ *     --overwrite  live: the rings of the kernel. Spare: the pool, which is as large as all rings.
  *
- * On file dumps follow one another. A snapshot of the pair (swap() and alloc()) replaces the one before, as ftrace's
- * does: it ends the file (end_file), which is a switch of the output, and the file of the one before is removed once
- * that is whole (kept_files.h). ftrace replaces at once, because its second buffer is all the room that there is. With
- * --snapshot-keep dumps end their file, too; where a file cannot be ended, the pair's snapshots follow one another, too
- * (weir_modes_pair_ends_files()).
+ * Dumps follow one another in the file. A snapshot of the pair (swap() and alloc()) replaces the former snapshot, as in
+ * ftrace. It ends its file by a rotation (end_file). Once that file is whole, weir removes the file of the former
+ * snapshot (kept_files.h). ftrace replaces a snapshot at once, because its second buffer is the only room.
  *
- * One snapshot at a time: until the last one is on file another is refused. Coordinator only; nothing blocks but
- * weir_snapshot_alloc(), and end_file() on opening and naming files.
+ * With --snapshot-keep, dumps end their file, too. Where a file cannot be ended, snapshots of the pair also follow one
+ * another in it (weir_modes_pair_ends_files()).
+ *
+ * One snapshot at a time: weir refuses another until the last one is on file. Coordinator only. Only
+ * weir_snapshot_alloc() blocks, and end_file() while it opens and names files.
  */
 #ifndef WEIR_ENGINE_SESSION_SNAPSHOT_H
 #define WEIR_ENGINE_SESSION_SNAPSHOT_H
@@ -34,47 +35,48 @@ struct weir_snapshots {
     struct weir_aux_keeper *aux;    /* borrowed; NULL: no AUX areas */
     const struct weir_notice_sink *notices;
     struct weir_triggers *triggers; /* borrowed; set by begin() */
-    /* Begins to end the file with a snapshot: 0 or -errno with err; weir_snapshots_complete() follows. NULL: snapshots
-     * follow one another in the file. */
+    /* Begins to end the file with a snapshot. Returns 0 or -errno with err; weir_snapshots_complete() follows later.
+     * NULL: snapshots follow one another in the file. */
     int (*end_file)(void *ctx, struct weir_error *err);
     void *end_file_ctx;   /* borrowed */
-    bool dumps_end_files; /* with end_file: not only snapshots of the pair do */
-    bool ends_file;       /* the last one that was begun does */
-    bool permanent;       /* recording has stopped for want of a spare; what memory holds goes to the file at the end */
+    bool dumps_end_files; /* with end_file: dumps end the file as well as snapshots of the pair */
+    bool ends_file;       /* the last snapshot that began ends its file */
+    bool permanent;       /* recording has stopped for want of a spare; the live contents go to the file at the end */
 };
 
-/* Whether anything is kept in memory at all. */
+/* Whether the recording keeps anything in memory that a snapshot can write. */
 bool weir_snapshots_are_possible(const struct weir_snapshots *snapshots);
 
-/* Registers dump, snapshot and snapshot-alloc, and dump for SIGUSR2. Each is over when the snapshot is on file. Once
- * the pipeline runs. */
+/* Registers the triggers dump, snapshot and snapshot-alloc, and makes SIGUSR2 ask for a dump. Each of these actions is
+ * over when its snapshot is on file. Call once the pipeline runs. */
 void weir_snapshots_begin(struct weir_snapshots *snapshots, struct weir_triggers *triggers);
 
-/* Whether what memory holds at the end of the recording goes to the file. asked: somebody wants it (--snapshot-on-exit
- * and its kin), or a rotation that was a snapshot was taken back. */
+/* Whether the contents of memory at the end of the recording go to the file. asked: an option wants them there (such as
+ * --snapshot-on-exit), or a rotation with a snapshot was taken back. */
 bool weir_snapshots_keep_end(const struct weir_snapshots *snapshots, bool asked);
 
-/* The one under way is on file. */
+/* Completes the trigger of the present snapshot, which is on file. */
 void weir_snapshots_complete(struct weir_snapshots *snapshots);
 
-/* The writer has ended: completes the one that was under way. */
+/* Completes a snapshot that is still under way once the writer has ended. */
 void weir_snapshots_end(struct weir_snapshots *snapshots);
 
 /*
- * Takes a snapshot with the memory that there is; recording goes on in any case. What SIGUSR2 and other triggers do.
- * 0: begun; -EBUSY: the last one is still being written; -EOPNOTSUPP: nothing is kept in memory; -EALREADY: recording
- * has stopped, see below. err says so in one line.
+ * Takes a snapshot with the memory that exists; recording goes on in any case. SIGUSR2 and the trigger dump call this
+ * function. Returns 0 when the snapshot has begun. Otherwise err says why in one line. -EBUSY: the last snapshot is
+ * still being written. -EOPNOTSUPP: nothing is kept in memory. -EALREADY: recording has stopped (weir_snapshot_swap()).
  */
 int weir_snapshot_dump(struct weir_snapshots *snapshots, struct weir_error *err);
 
 /*
- * The same in the sense of the kernel's tracing_snapshot(): changes live and spare, never allocates. Without a spare
- * recording stops, with a warning, and the live contents are kept (a permanent snapshot): -ENOSPC.
+ * Takes a snapshot like the kernel's tracing_snapshot(): live and spare change places, and nothing is allocated.
+ * Returns as weir_snapshot_dump(). Without a spare, recording stops with a warning, the live contents stay (a permanent
+ * snapshot), and the result is -ENOSPC.
  */
 int weir_snapshot_swap(struct weir_snapshots *snapshots, struct weir_error *err);
 
-/* In the sense of tracing_snapshot_alloc(): makes the spare if there is none, then swaps. When it cannot be made,
- * recording goes on, with a warning: -ENOMEM. Blocks while the kernel zeroes memory. */
+/* Takes a snapshot like tracing_snapshot_alloc(): makes the spare if there is none, then swaps. When memory for the
+ * spare is lacking, warns, lets the recording go on, and returns -ENOMEM. Blocks while the kernel zeroes memory. */
 int weir_snapshot_alloc(struct weir_snapshots *snapshots, struct weir_error *err);
 
 #endif

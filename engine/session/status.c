@@ -1,4 +1,3 @@
-/* How a recording goes, as JSON; see status.h. Coordinator thread. */
 #include "engine/session/status.h"
 
 #include <inttypes.h>
@@ -6,15 +5,15 @@
 #include "base/clock.h"
 
 struct sums {
-    uint64_t bytes, samples, wakeups, starved; /* of what the readers have handed over */
-    uint64_t shed, trimmed, trimmed_bytes;     /* dropped, and cut, under pressure */
-    enum weir_pressure pressure;               /* the highest that one of them sees */
+    uint64_t bytes, samples, wakeups, starved; /* sums over records that the readers have handed over */
+    uint64_t shed, trimmed, trimmed_bytes;     /* dropped, and trimmed, under pressure */
+    enum weir_pressure pressure;               /* the highest level that a reader sees */
     uint64_t rings;
 };
 
 static void sum_readers(const struct weir_pipeline *pipeline, struct sums *sums)
 {
-    /* Relaxed: numbers for their own sake. */
+    /* Relaxed order suffices: each number stands for itself, and no other data depends on it. */
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         const struct weir_reader *reader = pipeline->readers[i];
         sums->bytes += atomic_load_explicit(&reader->sink.handed_bytes, memory_order_relaxed);

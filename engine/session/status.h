@@ -1,8 +1,8 @@
 /*
- * How a recording goes, as one line of JSON (docs/json.md): what the control command "status" answers.
+ * The status of a recording, as one line of JSON (docs/json.md): the answer to the control command "status".
  *
- * Reads counters that readers, writer and kernel keep anyway, each relaxed and by itself: sums of a moment, not of one
- * instant. Coordinator thread.
+ * Reads counters that readers, writer and kernel keep anyway. Each read is relaxed and by itself: the sums belong to a
+ * moment, not to one instant. Coordinator thread.
  */
 #ifndef WEIR_ENGINE_SESSION_STATUS_H
 #define WEIR_ENGINE_SESSION_STATUS_H
@@ -18,14 +18,14 @@
 struct weir_status_sources { /* all borrowed for the call */
     const char *state;       /* "enabled", "disabled", "suspended" or "stopped" */
     uint64_t elapsed_ns;     /* since the coordinator's loop began */
-    uint64_t files;          /* so far, with the one that is written to */
+    uint64_t files;          /* files so far, including the present file */
     const struct weir_recording_plan *plan;
     const struct weir_event_set *events;
     const struct weir_pipeline *pipeline;
     const struct weir_triggers *triggers;
 };
 
-/* Appends the line to out. One read(2) for each event and CPU. Allocates. */
+/* Appends the line to out. Costs one read(2) for each event and CPU. Allocates. */
 void weir_status_append(const struct weir_status_sources *sources, struct weir_buf *out);
 
 #endif

@@ -1,4 +1,3 @@
-/* The dispatcher of triggers. Coordinator thread. */
 #include "engine/session/trigger.h"
 
 #include <errno.h>
@@ -53,7 +52,7 @@ void weir_triggers_set_signal(struct weir_triggers *triggers, enum weir_trigger 
 
 /* ---- outcomes ---- */
 
-/* Tells all who wait, and nobody twice: each callback may put its request back. */
+/* Tells each caller in the list, once. A callback may put its request back. */
 static void tell(struct weir_trigger_request *list, int result, const struct weir_error *err)
 {
     while (list) {
@@ -64,8 +63,8 @@ static void tell(struct weir_trigger_request *list, int result, const struct wei
     }
 }
 
-/* Each reason once: who sends a hundred signals a second gets no hundred lines. source NULL: it was begun, and failed.
- */
+/* Warns of each reason once: a hundred signals a second give no hundred lines. source NULL: the action began, and then
+ * failed. */
 static void warn_once(struct weir_triggers *triggers, enum weir_trigger trigger, const char *source,
                       const struct weir_error *err)
 {
@@ -97,7 +96,7 @@ static int refuse_unregistered(enum weir_trigger trigger, struct weir_error *err
     return -EOPNOTSUPP;
 }
 
-/* The action under way is one that it does not wait for. */
+/* Refuses an action with a `busy` reason while an action with the same reason is under way. */
 static int refuse_busy(const struct weir_triggers *triggers, const struct weir_trigger_action *action,
                        struct weir_error *err)
 {
@@ -106,7 +105,7 @@ static int refuse_busy(const struct weir_triggers *triggers, const struct weir_t
     return busy ? weir_error_set(err, -EBUSY, "%s", action->busy) : 0;
 }
 
-/* Why it cannot be begun or remembered now: 0 when it can. */
+/* Returns 0 when the action can begin or be remembered now; otherwise -errno with the reason in err. */
 static int refuse(const struct weir_triggers *triggers, enum weir_trigger trigger, struct weir_error *err)
 {
     const struct weir_trigger_action *action = &triggers->actions[trigger];
@@ -135,7 +134,7 @@ static void remember(struct weir_triggers *triggers, enum weir_trigger trigger, 
     *end = request;
 }
 
-/* Begins an action for those in `list`. Without any a failure is a warning. */
+/* Begins an action for the callers in `list`. With an empty list, a failure is a warning. */
 static void begin(struct weir_triggers *triggers, enum weir_trigger trigger, struct weir_trigger_request *list)
 {
     const struct weir_trigger_action *action = &triggers->actions[trigger];
@@ -155,11 +154,11 @@ static void begin(struct weir_triggers *triggers, enum weir_trigger trigger, str
     tell(list, result, &err);
 }
 
-/* Begins what is remembered until one goes on. */
+/* Begins remembered actions until one of them goes on. */
 static void dispatch(struct weir_triggers *triggers)
 {
     if (triggers->dispatching)
-        return; /* a callback of the loop below */
+        return; /* called by a callback of the loop below */
     triggers->dispatching = true;
     while (triggers->wanted_count > 0 && triggers->running == WEIR_TRIGGER_NONE) {
         enum weir_trigger next = triggers->wanted[0];

@@ -1,4 +1,3 @@
-/* What asks for rotations and snapshots by itself; see trigger_sources.h. Coordinator thread. */
 #include "engine/session/trigger_sources.h"
 
 #include "base/bits.h"
@@ -67,7 +66,7 @@ static void take_ftrace_snapshot(void *ctx, enum weir_trigger trigger)
         weir_ftrace_snapshot_take(&sources->ftrace, sources->options->notices);
 }
 
-/* Where weir keeps nothing in memory itself. */
+/* The action when weir itself keeps nothing in memory. */
 static int take_no_other(void *ctx, struct weir_error *err)
 {
     (void)ctx;

@@ -1,6 +1,6 @@
 /*
- * What asks for rotations and snapshots by itself: events (--switch-output-event, --snapshot-on) and the end of the
- * recording; and ftrace, which takes its snapshot with each of ours (--ftrace-snapshot). Coordinator thread.
+ * The sources of triggers inside a recording: events (--switch-output-event, --snapshot-on) and the end of the
+ * recording. Also has ftrace take its snapshot with each snapshot of weir (--ftrace-snapshot). Coordinator thread.
  */
 #ifndef WEIR_ENGINE_SESSION_TRIGGER_SOURCES_H
 #define WEIR_ENGINE_SESSION_TRIGGER_SOURCES_H
@@ -35,26 +35,28 @@ struct weir_trigger_sources_setup { /* all borrowed until close() */
     struct weir_triggers *triggers;
 };
 
-/* Opens them, and lets `recorded`, which is open, know the sets of events that ask: samples may carry their ids. 0 or
- * -errno with err; close() in any case. */
+/* Opens the sources. Tells `recorded`, which is open, the event sets of the sources: samples may carry their ids.
+ * Returns 0 or -errno with err; the caller calls weir_trigger_sources_close() in any case. */
 int weir_trigger_sources_open(struct weir_trigger_sources *sources, const struct weir_trigger_sources_setup *setup,
                               struct weir_event_set *recorded, struct weir_error *err);
 
-/* Has what occurs on a CPU that came online ask too. 0 or -errno with err. */
+/* Adds a CPU that came online to the events of the sources. Returns 0 or -errno with err. */
 int weir_trigger_sources_add_cpu(struct weir_trigger_sources *sources, int cpu, struct weir_error *err);
 
-/* From here on ftrace takes its snapshots with ours. Once ours are registered. */
+/* Has ftrace take a snapshot with each snapshot of weir from now on. Call once weir's snapshot triggers are
+ * registered. */
 void weir_trigger_sources_follow_with_ftrace(struct weir_trigger_sources *sources, struct weir_triggers *triggers);
 
-/* Whether the end of the recording, or a crash of its command that was reaped, is to take a snapshot: by option. */
+/* Whether an option asks for a snapshot at the end of the recording, or after a crash of its command, which was
+ * reaped. */
 bool weir_trigger_sources_ask_at_end(const struct weir_recording_plan *plan, const struct weir_workload *workload);
 
-/* The recording ends: ftrace takes the snapshot that was asked for of the end, if one was. Before the events end. Not
- * where --overwrite alone has the end of the recording in the file: ftrace has room for one snapshot, and the last one
- * that somebody asked for stays. */
+/* Has ftrace take a snapshot at the end of the recording, if asks_at_end. Call before the events end. The caller leaves
+ * asks_at_end false when only --overwrite writes the end of the recording to the file. ftrace has room for one
+ * snapshot, and the last requested snapshot stays. */
 void weir_trigger_sources_end_with_ftrace(struct weir_trigger_sources *sources, bool asks_at_end);
 
-/* Idempotent; zeroed is fine. */
+/* Closes the sources. Idempotent; zeroed sources are fine. */
 void weir_trigger_sources_close(struct weir_trigger_sources *sources);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * The command of `weir record COMMAND`: a forked child that waits for a byte before it execs (workload.h has the
- * protocol). Main thread of a process that has no other yet; the child makes only async-signal-safe calls, and
- * execvp(3), which in glibc takes no lock.
+ * The command of `weir record COMMAND` (workload.h has the protocol). The parent is the main thread of a process
+ * without other threads. The child makes only async-signal-safe calls and execvp(3), which takes no lock in glibc.
  */
 #include "engine/session/workload.h"
 
@@ -23,14 +22,14 @@
 
 #define COMM_BEFORE_EXEC    "weir-exec"     /* at most 15 bytes: TASK_COMM_LEN */
 #define PATH_DEFAULT        "/bin:/usr/bin" /* execvp(3), ENVIRONMENT */
-#define SCRIPT_HEAD_BYTES   256             /* BINPRM_BUF_SIZE: what the kernel reads of a script */
-#define STATUS_EXEC_FAILED  127             /* nobody sees it: the errno has gone through the pipe */
+#define SCRIPT_HEAD_BYTES   256             /* BINPRM_BUF_SIZE: the part of a script that the kernel reads */
+#define STATUS_EXEC_FAILED  127             /* nobody sees the status: the errno has gone through the pipe */
 #define STATUS_NEVER_NEEDED 0
 
-/* Both channels while the fork is made. */
+/* Both channels during the fork. */
 struct channels {
-    int go[2];         /* [0] child's, [1] ours */
-    int exec_error[2]; /* [0] ours, [1] child's */
+    int go[2];         /* [0] the child's, [1] weir's */
+    int exec_error[2]; /* [0] weir's, [1] the child's */
 };
 
 static void close_fd(int *fd)
@@ -86,12 +85,12 @@ static _Noreturn void run_child(struct channels *channels, char *const *argv, co
                                 const struct weir_workload *asked)
 {
     prctl(PR_SET_NAME, COMM_BEFORE_EXEC);
-    close_fd(&channels->go[1]); /* else our own copy would keep the end of file from us */
+    close_fd(&channels->go[1]); /* otherwise the child's own copy would keep the end of file away */
     restore_signals(mask, asked->ignored);
     if (asked->off_stdout)
         dup2(STDERR_FILENO, STDOUT_FILENO);
     if (asked->environment && asked->environment[0])
-        putenv((char *)(uintptr_t)asked->environment); /* of our copy of the process */
+        putenv((char *)(uintptr_t)asked->environment); /* changes the child's memory only */
 
     char byte;
     if (read_uninterrupted(channels->go[0], &byte, 1) != 1)
@@ -113,7 +112,7 @@ static void reap(struct weir_workload *workload)
     do
         pid = waitpid(workload->pid, &workload->status, 0);
     while (pid < 0 && errno == EINTR);
-    weir_assert(pid == workload->pid); /* ECHILD: something else of ours has reaped it */
+    weir_assert(pid == workload->pid); /* ECHILD: other code of this process has reaped the child */
     workload->reaped = true;
 }
 
@@ -150,7 +149,7 @@ int weir_workload_prepare(struct weir_workload *workload, char *const *argv, con
     return 0;
 }
 
-/* Where execvp(3) finds a command: the first that exists, whether it can be run or not. False: nowhere. */
+/* Finds the path that execvp(3) finds for a command: the first that exists, executable or not. False: none exists. */
 static bool find_command(const char *name, char *path, size_t bytes)
 {
     if (strchr(name, '/'))
@@ -170,10 +169,11 @@ static bool find_command(const char *name, char *path, size_t bytes)
     }
 }
 
-/* The interpreter in the first line of a script, or NULL for another kind of file. It is in head, room for the line. */
+/* Returns the interpreter in the first line of a script; NULL for another kind of file. head holds the line and the
+ * result. */
 static const char *read_interpreter(const char *path, char head[SCRIPT_HEAD_BYTES])
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block weir */
     if (fd < 0)
         return NULL;
     ssize_t got = read_uninterrupted(fd, head, SCRIPT_HEAD_BYTES - 1);
@@ -204,7 +204,7 @@ static void hint_not_found(struct weir_error *err, const char *name, const char 
         weir_error_hint(err, "%s is a script for '%s', which is not there", path, interpreter);
 }
 
-/* There nothing is executable, whatever its mode. */
+/* Whether the file system of the path executes nothing, whatever the mode of the file. */
 static bool is_on_noexec(const char *path)
 {
     struct statvfs status;
@@ -264,7 +264,8 @@ bool weir_workload_poll(struct weir_workload *workload)
     return workload->reaped;
 }
 
-/* SIGKILL, as the child may be stopped or have SIGTERM blocked; it has nothing to clean up. */
+/* Ends a child that never started. SIGKILL, because the child may be stopped or block SIGTERM; it has nothing to clean
+ * up. */
 static void end_held(struct weir_workload *workload)
 {
     close_fd(&workload->go_fd);
