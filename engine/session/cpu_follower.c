@@ -1,4 +1,4 @@
-/* CPUs that come and go: looks, what a CPU needs, what the file is told. Coordinator thread. See cpu_follower.h. */
+/* Follows CPUs that come and go; see cpu_follower.h. Coordinator thread. */
 #include "engine/session/cpu_follower.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "format/records.h"
 
 #define LOOK_PERIOD_NS WEIR_NS_PER_S
-#define SUSPENDED_NS   (100 * WEIR_NS_PER_MS) /* less is the time between two readings */
+#define SUSPENDED_NS   (100 * WEIR_NS_PER_MS) /* a smaller difference is the time between two clock readings */
 #define NEVER_S        ((time_t)1 << 33)      /* the year 2242 */
 
 int weir_cpu_follower_open(struct weir_cpu_follower *follower, const char *sysroot, const struct weir_cpuset *online)
@@ -56,8 +56,8 @@ static void append_return(const struct weir_event_set *set, unsigned event, unsi
         weir_record_returned(out, &trailer);
 }
 
-/* Puts a record between those of the old events and those of the new ones, by which `weir info` tells when the CPU was
- * away. Without memory there is no record. */
+/* Puts a record between the records of the old and of the new events. From this record `weir info` computes when the
+ * CPU was offline. If memory runs out, puts no record. */
 static void note_return(const struct weir_cpu_follower *follower, unsigned place)
 {
     const struct weir_event_set *set = follower->setup.events;
@@ -73,7 +73,7 @@ static void note_return(const struct weir_cpu_follower *follower, unsigned place
     }
 }
 
-/* Points BPF programs at the events that were opened anew. */
+/* Points BPF programs at the new events. */
 static void direct_outputs(const struct weir_cpu_follower *follower, unsigned place)
 {
     const struct weir_event_set *set = follower->setup.events;
@@ -92,7 +92,7 @@ static int reopen_events(const struct weir_cpu_follower *follower, unsigned plac
         return result;
     direct_outputs(follower, place);
     weir_pipeline_rename_place(setup->pipeline, place);
-    /* A place without rings, or with some of them for want of memory, was not there before. */
+    /* A place without all of its rings was not recorded before, so the CPU does not return. */
     if (weir_event_set_follows_cpus(setup->events) && weir_pipeline_has_place(setup->pipeline, place))
         note_return(follower, place);
     return 0;
@@ -102,7 +102,7 @@ static int reopen_events(const struct weir_cpu_follower *follower, unsigned plac
 static int begin_rings(const struct weir_cpu_follower *follower, unsigned place, struct weir_error *err)
 {
     struct weir_pipeline *pipeline = follower->setup.pipeline;
-    weir_pipeline_note_mapping(pipeline, true); /* events of single tasks are on already */
+    weir_pipeline_note_mapping(pipeline, true); /* events of single tasks are enabled already */
     int result = follower->setup.map_rings(follower->setup.ctx, place, err);
     if (result == 0)
         weir_pipeline_wake_place(pipeline, place);
@@ -122,8 +122,8 @@ static int open_place(const struct weir_cpu_follower *follower, unsigned place, 
     struct weir_error why = {0};
     int cpu = setup->events->places[place].cpu;
     if (setup->add_to_triggers(setup->ctx, cpu, &why) < 0)
-        weir_notice(setup->notices, WEIR_NOTICE_WARNING, "events on CPU %d trigger no switch and no snapshot: %s", cpu,
-                    why.what);
+        weir_notice(setup->notices, WEIR_NOTICE_WARNING, "events on CPU %d trigger no rotation and no snapshot: %s",
+                    cpu, why.what);
     return 0;
 }
 
@@ -136,10 +136,10 @@ static void tell_left_out(const struct weir_cpu_follower *follower, int cpu)
         weir_notice(notices, WEIR_NOTICE_WARNING, "CPU %d was added to the machine: it is not recorded", cpu);
     else
         weir_notice(notices, WEIR_NOTICE_WARNING,
-                    "CPU %d came online: what the targets do there is not recorded (it is with -a)", cpu);
+                    "CPU %d came online: the targets are not recorded there (they are with -a)", cpu);
 }
 
-/* told: a notice has said already that CPUs come. */
+/* told: the caller has sent a notice that CPUs come. */
 static void come(struct weir_cpu_follower *follower, int cpu, bool told)
 {
     const struct weir_cpu_follower_setup *setup = &follower->setup;
@@ -158,13 +158,14 @@ static void come(struct weir_cpu_follower *follower, int cpu, bool told)
     }
     if (follows) {
         follower->untold = follower->moved = true;
-        weir_cpuset_add(&follower->recorded, (unsigned)cpu); /* without memory the list in the file lacks the CPU */
+        weir_cpuset_add(&follower->recorded,
+                        (unsigned)cpu); /* if memory runs out, the list in the file lacks the CPU */
     }
     if (!told && (follows || is_new))
         weir_notice(setup->notices, WEIR_NOTICE_WARNING, "CPU %d came online: it is recorded from here on", cpu);
 }
 
-/* told: a notice has said already that CPUs went. */
+/* told: the caller has sent a notice that CPUs went. */
 static void go(struct weir_cpu_follower *follower, int cpu, bool told)
 {
     if (!weir_event_set_follows_cpus(follower->setup.events) || !weir_cpuset_has(&follower->recorded, (unsigned)cpu))
@@ -176,7 +177,7 @@ static void go(struct weir_cpu_follower *follower, int cpu, bool told)
                     "CPU %d went offline: it is not recorded until it comes back", cpu);
 }
 
-/* ---- what the file is told ---- */
+/* ---- records for the file ---- */
 
 /* Puts the list of CPUs into the file. Without memory or a free chunk the next look tries again. */
 static void note_cpus(struct weir_cpu_follower *follower)
@@ -196,7 +197,7 @@ static void note_cpus(struct weir_cpu_follower *follower)
     weir_buf_fini(&record);
 }
 
-/* Sets the timer for a look where no uevent asks for one, and while the file's record is still to be written. */
+/* Sets the timer for the next look, if the kernel sends no uevents or the record with the list is not written yet. */
 static void set_look_timer(const struct weir_cpu_follower *follower)
 {
     bool is_wanted = follower->watch.fd < 0 || follower->untold;
@@ -220,7 +221,7 @@ void weir_cpu_follower_tell_again(struct weir_cpu_follower *follower)
 
 /* ---- looks ---- */
 
-/* Passes over a uevent that tells what is known: the list was read after the change. */
+/* Handles a uevent. Skips one whose change is in the list already, because weir read the list after the change. */
 static void follow(struct weir_cpu_follower *follower, const struct weir_cpu_change *change)
 {
     if (change->came == weir_cpuset_has(&follower->online, change->cpu))
@@ -257,16 +258,16 @@ static void look(struct weir_cpu_follower *follower)
     tell_changes(follower);
 }
 
-/* ---- suspended ---- */
+/* ---- suspend ---- */
 
-/* Has the timer expire when the clock of day leaps. */
+/* Sets the timer so that it expires when the clock of day leaps. */
 static void set_resume_timer(const struct weir_cpu_follower *follower)
 {
     const struct itimerspec never = {.it_value.tv_sec = NEVER_S};
     timerfd_settime(follower->resume_fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
 }
 
-/* Opens anew all CPUs that are online now but the first one: a suspend has taken them down. */
+/* Opens anew the events of all online CPUs but the first one, because a suspend has taken these CPUs down. */
 static void come_back(struct weir_cpu_follower *follower)
 {
     struct weir_cpuset back = WEIR_CPUSET_INIT;
@@ -291,13 +292,13 @@ static void on_leap(void *ctx, short revents)
     weir_timer_drain(follower->resume_fd); /* ECANCELED */
     set_resume_timer(follower);
     if (suspended_ns < follower->suspended_ns + SUSPENDED_NS)
-        return; /* somebody has set the clock */
+        return; /* no suspend: the clock of day was set */
     if (weir_event_set_reopens(setup->events))
         weir_notice(setup->notices, WEIR_NOTICE_WARNING,
                     "the machine was suspended for %llu ms: CPUs that were offline meanwhile are recorded from here on",
                     (unsigned long long)((suspended_ns - follower->suspended_ns) / WEIR_NS_PER_MS));
     follower->suspended_ns = suspended_ns;
-    look(follower); /* a CPU may not have come back */
+    look(follower); /* finds a CPU that has not come back */
     come_back(follower);
 }
 

@@ -98,8 +98,8 @@ int weir_cpu_follower_list_late(const struct weir_cpu_follower *follower, const 
 int weir_cpu_follower_watch(struct weir_cpu_follower *follower, const struct weir_cpu_follower_setup *setup);
 
 /*
- * Puts the list of CPUs into a later file if the list ever changed, because the beginning of a later file names the
- * CPUs of the start. Call this after watch(), while the pool exists.
+ * Puts the list of CPUs into a later file if the list ever changed. The beginning of that file names the CPUs of the
+ * start only. Call this after watch(), while the pool exists.
  */
 void weir_cpu_follower_tell_again(struct weir_cpu_follower *follower);
 

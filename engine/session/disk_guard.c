@@ -88,7 +88,7 @@ static void suspend(struct weir_disk_guard *guard, const struct finding *found)
         guard->lost_before = setup->count_lost(setup->ctx);
     setup->pause_samples(setup->ctx);
     if (suspended) {
-        warn(guard, found, "recording is suspended, and what comes meanwhile is counted as lost");
+        warn(guard, found, "recording is suspended, and samples are counted as lost meanwhile");
     } else {
         count_gap(guard);
         weir_notice(setup->notices, WEIR_NOTICE_INFO, "recording goes on");

@@ -17,10 +17,11 @@
  * first, to make room for the features. With "suspend" a file that a rotation has ended waits until there is room.
  *
  * When a file ends, the data in the pool and in the rings may still go to this file. So "rotate" needs room for one
- * file and for that data. To keep the data small, the pool takes at most a quarter of the space that is free at the
- * start, unless --buffer-size sets its size. If the space may still not suffice, one warning gives the numbers.
+ * file and for that data. So the pool takes at most a quarter of the space that is free at the start, unless
+ * --buffer-size sets its size. If the space may still not suffice, one warning gives the numbers.
  *
- * When a quota is exhausted, statvfs(3) still reports free bytes; only a write shows whether there is room.
+ * An exhausted quota counts as a full file system. Nobody can read how many bytes a quota has left, so only a write
+ * shows whether there is room.
  *
  * The guard owns its state, and calls the recording only through the callbacks of its setup. A check costs one
  * statvfs(3) and does not block.

@@ -1,4 +1,4 @@
-/* The files of a recording: life; see file_series.h. Coordinator. */
+/* Opens, names and closes the files of a recording; see file_series.h. Coordinator. */
 #include "engine/session/file_series.h"
 
 #include <errno.h>
@@ -83,16 +83,16 @@ int weir_file_series_name(struct weir_file_series *series, struct weir_error *er
     return result < 0 ? result : weir_record_file_sync_name(series->current, err);
 }
 
-/* The end of the recording tells of the file too, with what is lost. Recording goes on: what is to come may still be
- * saved, by another name or from /proc/PID/fd. */
+/* The end of the recording reports these problems again, with the losses. Recording goes on, because the user may still
+ * save the data, under another name or from /proc/PID/fd. */
 void weir_file_series_tell_output(const struct weir_file_series *series)
 {
     struct weir_writer *writer = &series->setup.pipeline->writer;
     const struct weir_notice_sink *notices = series->setup.plan->options->notices;
     const char *path = series->current->path;
     const char *suffix =
-        series->setup.append ? WEIR_APPEND_SUFFIX : ""; /* a file that continues one goes on beside it */
-    /* Relaxed: the numbers say all. */
+        series->setup.append ? WEIR_APPEND_SUFFIX : ""; /* with -A the new file has this suffix until the end */
+    /* Relaxed: the values stand for themselves, and no other data goes with them. */
     int taken = atomic_exchange_explicit(&writer->taken, 0, memory_order_relaxed);
     if (taken == -ENOENT)
         weir_notice(notices, WEIR_NOTICE_WARNING,
@@ -112,7 +112,7 @@ void weir_file_series_close(struct weir_file_series *series)
 {
     if (!series->setup.plan)
         return;
-    /* The kernel may still read from the pool for them. */
+    /* The pool must still exist, because the kernel may read from it for writes to these files. */
     weir_file_finisher_free(series->finisher);
     weir_file_rotation_fini(series);
     weir_record_file_close(series->current);

@@ -84,10 +84,10 @@ struct weir_file_series_setup { /* all pointers are borrowed until close() */
 
 enum weir_rotation_step {
     WEIR_ROTATION_IDLE,
-    WEIR_ROTATION_CUTTING,   /* the last round of the file is still open */
-    WEIR_ROTATION_SENT,      /* the request is on its way to the writer */
-    WEIR_ROTATION_ANSWERING, /* the sideband thread writes the beginning of the new file */
-    WEIR_ROTATION_DRAINING,  /* the writer still uses the ended file, or the finisher has no room for it */
+    WEIR_ROTATION_CUTTING,      /* the last round of the file is still open */
+    WEIR_ROTATION_SENT,         /* the request is on its way to the writer */
+    WEIR_ROTATION_ANSWERING,    /* the sideband thread writes the beginning of the new file */
+    WEIR_ROTATION_HANDING_OVER, /* the writer still uses the ended file, or the finisher has no room for it */
 };
 
 struct weir_file_series {
@@ -105,7 +105,7 @@ struct weir_file_series {
     struct weir_file_rotation {
         enum weir_rotation_step step;
         struct weir_writer_rotation request; /* to the writer */
-        struct weir_buf losses;              /* owned; LOST records that the request carries */
+        struct weir_buf losses;              /* owned; LOST_SAMPLES records that the request carries */
         struct weir_buf first_records;       /* owned; records that consumers expect first in each later file */
         uint64_t *side_bytes;                /* owned; [reader]; as in struct weir_writer_rotation */
         struct weir_sideband_question question;
@@ -150,7 +150,8 @@ int weir_file_series_start(struct weir_file_series *series, struct weir_error *e
 #define WEIR_FILE_SERIES_THREADS 2u
 unsigned weir_file_series_tids(const struct weir_file_series *series, pid_t *tids);
 
-/* Gives the first file its name, or with -A the name with WEIR_APPEND_SUFFIX. 0 or -errno with err. */
+/* Gives the first file its name. With -A and --sync the name gets WEIR_APPEND_SUFFIX; with -A alone the file stays
+ * without a name. 0 or -errno with err. */
 int weir_file_series_name(struct weir_file_series *series, struct weir_error *err);
 
 /* Warns of new findings of the writer about its output: the file was removed or truncated, or its head cannot be

@@ -1,4 +1,4 @@
-/* The end of a recording's files; see file_series.h. Coordinator. */
+/* Ends the files of a recording; see file_series.h. Coordinator. */
 #include <errno.h>
 
 #include "engine/drain/record_rename.h"
@@ -20,7 +20,7 @@ static bool is_stream(const struct weir_file_series *series)
 
 /* ---- the end of the data ---- */
 
-/* In a stream the losses are records among others: nothing can stand behind what the writer was given. */
+/* Sends the loss records of a stream to the writer, because a stream has no place for them behind the writer's data. */
 static int send_losses(struct weir_file_series *series)
 {
     struct weir_buf *lost = &series->current->last_records;
@@ -30,7 +30,7 @@ static int send_losses(struct weir_file_series *series)
     return weir_record_sink_send(series->setup.pipeline, lost);
 }
 
-/* In a stream build ids are records. */
+/* Sends the build ids of a stream to the writer as records. */
 static int send_build_ids(struct weir_file_series *series)
 {
     const struct weir_sideband_host *sideband = series->setup.sideband;
@@ -43,7 +43,7 @@ static int send_build_ids(struct weir_file_series *series)
     return result;
 }
 
-/* After the writer has ended: what failed writes took from the last file. */
+/* Adds LOST_SAMPLES records for the failed writes to the last file. Called after the writer has ended. */
 static int tell_unwritten(struct weir_file_series *series)
 {
     struct weir_pipeline *pipeline = series->setup.pipeline;
@@ -56,7 +56,7 @@ static int tell_unwritten(struct weir_file_series *series)
     return result;
 }
 
-/* What went wrong on the way. */
+/* Errors of end_data(). */
 struct outcome {
     int counted;  /* 0 or -errno: losses that could not be accounted for */
     int gathered; /* 0 or -errno with err: build ids that could not be listed */
@@ -99,7 +99,7 @@ static void sum_compression(const struct weir_file_series *series)
 
 /* ---- the last file ---- */
 
-/* Gives the last file what its features state. */
+/* Gives the last file the data for its features. */
 static void complete_file(struct weir_file_series *series)
 {
     const struct weir_sideband_host *sideband = series->setup.sideband;
@@ -107,11 +107,11 @@ static void complete_file(struct weir_file_series *series)
     weir_record_file_note(file, &series->setup.pipeline->writer.account);
     file->build_ids = sideband->build_ids;
     file->build_id_count = sideband->build_id_count;
-    if (sideband->sideband) /* without memory for the list there are none */
+    if (sideband->sideband) /* if memory runs out, the file has no list */
         weir_sideband_list_bpf_programs(sideband->sideband, file->number, NULL, &file->bpf);
 }
 
-/* With --on-full=rotate older files make room for its features. */
+/* Writes the features of the last file. With --on-full=rotate removes older files until the features find room. */
 static int finish_file(struct weir_file_series *series, struct weir_error *err)
 {
     int result = weir_record_file_finish(series->current, series->setup.facts, err);
@@ -126,7 +126,7 @@ static int sync_file(struct weir_file_series *series, struct weir_error *err)
 {
     if (is_stream(series))
         return 0;
-    if (is_hurried(series) && !series->setup.append) { /* what was there before must not depend on bytes in memory */
+    if (is_hurried(series) && !series->setup.append) { /* the old data of -A must not depend on unwritten memory */
         weir_notice(series->setup.plan->options->notices, WEIR_NOTICE_INFO,
                     "signal while finishing: not waiting until the file is on the disk");
         return 0;
@@ -134,15 +134,15 @@ static int sync_file(struct weir_file_series *series, struct weir_error *err)
     return weir_record_file_sync(series->current, err);
 }
 
-/* Whether the last file is none to keep: snapshots end their files, it has none, and others have. */
+/* Whether the last file is empty and needs no keeping: each snapshot ended a file, and none came after the last one. */
 static bool is_left_over(const struct weir_file_series *series)
 {
     return weir_modes_snapshots_end_files(&series->setup.plan->modes) && series->rotation.count > 0 &&
            series->setup.pipeline->rounds.snapshots == series->rotation.snapshots;
 }
 
-/* The snapshot of the pair becomes the file of the recording, unless the last file has snapshots of its own. One of
- * these may be of the pair, too: a permanent one, or one that was asked for just before the end. */
+/* Makes the file of the last snapshot of the pair the file of the recording, unless the last file has snapshots. These
+ * may include a snapshot of the pair: a permanent one, or one that a request just before the end asked for. */
 static void keep_beside_pair(struct weir_file_series *series, bool keeps_snapshot)
 {
     struct weir_record_result *result = series->setup.result;
@@ -155,7 +155,7 @@ static void keep_beside_pair(struct weir_file_series *series, bool keeps_snapsho
     result->replaced_bytes = removed.bytes;
 }
 
-/* Gives the last file its name, after all earlier ones have theirs. 0, or the first failure of any. */
+/* Names the last file after all earlier files have their names. 0, or the first error of all files. */
 static int keep_file(struct weir_file_series *series, bool keeps_snapshot, struct weir_error *err)
 {
     const struct weir_recording_plan *plan = series->setup.plan;
@@ -183,7 +183,7 @@ static int keep_file(struct weir_file_series *series, bool keeps_snapshot, struc
     return sums->err.code;
 }
 
-/* The file of before gives way to the one that continues it, when that is whole. */
+/* With -A replaces the old file by the new one, if the new one is whole. */
 static int replace_continued(struct weir_file_series *series, int failure, struct weir_error *err)
 {
     const struct weir_append *append = series->setup.append;
@@ -194,7 +194,7 @@ static int replace_continued(struct weir_file_series *series, int failure, struc
         result = weir_output_file_replace(weir_output_file_of(series->current->output), &append->identity, err);
     if (result == 0)
         return weir_record_file_sync_name(series->current, err);
-    series->setup.result->file_bytes = 0; /* of FILE */
+    series->setup.result->file_bytes = 0; /* the old file has no new data */
     if (failure == 0 &&
         weir_output_file_keep_beside(weir_output_file_of(series->current->output), WEIR_APPEND_SUFFIX, NULL) == 0)
         weir_error_hint(err, "'%s%s' contains the old recording and the new one", series->current->path,
@@ -221,7 +221,7 @@ int weir_file_series_finish(struct weir_file_series *series, bool keeps_snapshot
         finished = kept;
     if (finished == 0 && !is_hurried(series))
         weir_sideband_host_fill_cache(series->setup.sideband);
-    /* A consumer of the stream that has read enough is no failure: head(1) does that. */
+    /* A consumer of a stream may close it early, as head(1) does; this is no failure. */
     series->consumer_gone = is_stream(series) && write_error == -EPIPE;
     if (series->consumer_gone || series->given_up)
         write_error = outcome.counted = 0;

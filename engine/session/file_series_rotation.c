@@ -1,4 +1,4 @@
-/* Rotation of the output; see file_series.h for the steps. Coordinator, but for fit_losses() and answer(). */
+/* Rotates the output; see file_series.h for the steps. Coordinator, except fit_losses() and answer(). */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "engine/kernel/timer.h"
 #include "engine/session/file_series_internal.h"
 
-#define CONCLUDE_MS      1000u /* for the sideband thread, and for all that it still wants of /proc */
+#define CONCLUDE_MS      1000u /* for the sideband thread, with all its reading of /proc */
 #define CONCLUDE_LOOK_MS 100u
 #define AGAIN_MS         250u
 
@@ -33,8 +33,8 @@ static void fire(const struct weir_file_series *series, enum weir_trigger_source
 
 /* ---- beginning ---- */
 
-/* The name is free for the next file after this. A file that somebody has moved or removed has left it already, and
- * gets no other one (kept_files.h). */
+/* Hides the current file, so that its name is free for the next file. A file that the user has moved or removed does
+ * not have the name any more, and gets no other name (kept_files.h). */
 static int hide(struct weir_file_series *series, struct weir_error *err)
 {
     weir_record_file_stamp(series->current, series->setup.day);
@@ -42,7 +42,7 @@ static int hide(struct weir_file_series *series, struct weir_error *err)
     return result == -ENOENT ? 0 : result;
 }
 
-/* Takes hide() back. */
+/* Gives the current file its name back after hide(). */
 static void show(struct weir_file_series *series)
 {
     struct weir_record_file *file = series->current;
@@ -53,7 +53,8 @@ static void show(struct weir_file_series *series)
         weir_notice(notices_of(series), WEIR_NOTICE_WARNING, "%s", err.what);
 }
 
-/* With --on-full=rotate older files make room for a name (some file systems need it for that, too) and a head. */
+/* Opens the next file. With --on-full=rotate removes older files until there is room for its head and its name, for
+ * which some file systems need blocks, too. */
 static int open_next(struct weir_file_series *series, struct weir_error *err)
 {
     const struct weir_file_series_setup *setup = &series->setup;
@@ -71,7 +72,7 @@ static int open_next(struct weir_file_series *series, struct weir_error *err)
     return result;
 }
 
-/* The writer will not ask again for this file. */
+/* Sets the timer of the next attempt to rotate a full file, because the writer reports a full file only once. */
 static void try_again(const struct weir_file_series *series)
 {
     const struct weir_file_rotation *rotation = &series->rotation;
@@ -112,7 +113,7 @@ void weir_file_series_ask_again(struct weir_file_series *series)
 
 /* ---- the cut ---- */
 
-/* A file that cannot have the name gets its final one all the same, when it ends. */
+/* Gives the new file its name. On failure the file has no name until the finisher gives it the final name. */
 static void publish(struct weir_file_series *series)
 {
     struct weir_error err = {0};
@@ -122,8 +123,8 @@ static void publish(struct weir_file_series *series)
         weir_notice(notices_of(series), WEIR_NOTICE_WARNING, "%s", err.what);
 }
 
-/* Writer thread. The told losses are the coordinator's again when it sees that the rotation has begun (rotation-begun).
- */
+/* Leaves in the request only those losses whose LOST records stand in the ended file; a later file reports the others.
+ * Writer thread. The coordinator takes told_losses back when it reads `begun` (rotation-begun). */
 static void fit_losses(void *ctx, uint64_t lost_reported)
 {
     struct weir_file_series *series = ctx;
@@ -133,7 +134,7 @@ static void fit_losses(void *ctx, uint64_t lost_reported)
     weir_writer_rotation_set_records(&series->rotation.request, losses->data, losses->used);
 }
 
-/* What of the snapshots is in the file that ends, where each ends with one. */
+/* Notes in the ended file how many snapshot samples it holds, and whether it holds dumps besides a snapshot. */
 static void note_snapshots(struct weir_file_series *series)
 {
     struct weir_file_rotation *rotation = &series->rotation;
@@ -163,7 +164,7 @@ static void send(struct weir_file_series *series)
     weir_writer_rotation_push(&rotation->request, &series->setup.pipeline->queue);
 }
 
-/* The cut: ctx is the series. */
+/* Runs at the cut of the rounds. ctx: the series. */
 static void on_cut(void *ctx)
 {
     struct weir_file_series *series = ctx;
@@ -181,14 +182,14 @@ static void on_cut(void *ctx)
 
 /* ---- progress ---- */
 
-/* Sideband thread. */
+/* Writes the beginning of the new file. Sideband thread. */
 static void answer(void *ctx, const struct weir_sideband_view *view)
 {
     struct weir_file_series *series = ctx;
     struct weir_file_rotation *rotation = &series->rotation;
     rotation->answer_result =
         weir_beginning_write_next(series->setup.beginning, view, rotation->proc_reader, &rotation->gaps);
-    int fd = rotation->progress_fd; /* the series may go as soon as it is answered */
+    int fd = rotation->progress_fd; /* read now: once `answered` is set, the series may be freed */
     atomic_store_explicit(&rotation->answered, true, memory_order_release);
     eventfd_write(fd, 1);
 }
@@ -198,7 +199,8 @@ static void ask_sideband(struct weir_file_series *series)
     struct weir_file_rotation *rotation = &series->rotation;
     rotation->step = WEIR_ROTATION_ANSWERING;
     rotation->gaps = (struct weir_beginning_gaps){0};
-    atomic_store_explicit(&rotation->answered, false, memory_order_relaxed); /* handed over by the lock of ask() */
+    atomic_store_explicit(&rotation->answered, false,
+                          memory_order_relaxed); /* relaxed: the lock in weir_sideband_ask() hands it over */
     rotation->question = (struct weir_sideband_question){
         .side_bytes = rotation->side_bytes,
         .answer = answer,
@@ -225,10 +227,10 @@ static void take_answer(struct weir_file_series *series)
     struct weir_file_rotation *rotation = &series->rotation;
     const struct weir_file_series_hooks *hooks = &series->setup.hooks;
     weir_rounds_resume(&series->setup.pipeline->rounds, now_ns(series));
-    rotation->step = WEIR_ROTATION_DRAINING;
+    rotation->step = WEIR_ROTATION_HANDING_OVER;
     if (hooks->later_file_began)
         hooks->later_file_began(hooks->ctx);
-    /* Relaxed: only whether. An output that failed is told elsewhere. */
+    /* Relaxed: no other data goes with the error. weir reports a failed output elsewhere. */
     bool is_output = atomic_load_explicit(&series->setup.pipeline->writer.error, memory_order_relaxed) < 0;
     if (rotation->answer_result < 0 && !is_output)
         weir_notice(notices_of(series), WEIR_NOTICE_WARNING,
@@ -237,8 +239,8 @@ static void take_answer(struct weir_file_series *series)
     tell_gaps(series);
 }
 
-/* What failed writes took from the file that ended stands at its end, and the order's losses, should they be among
- * that. Without memory for it the ledger tells alone. Once for each order. */
+/* Adds LOST_SAMPLES records for failed writes to the end of the ended file, and the losses of the request if their
+ * write failed, too. If memory runs out, only the ledger reports these losses. Called once for each request. */
 static void tell_unwritten(struct weir_file_series *series)
 {
     struct weir_file_rotation *rotation = &series->rotation;
@@ -251,7 +253,7 @@ static void tell_unwritten(struct weir_file_series *series)
     rotation->request.account.failed_samples = NULL;
 }
 
-/* Hands the file that ended to the finisher. False: the finisher has no room. */
+/* Hands the ended file to the finisher. False: the finisher has no room. */
 static bool hand_over(struct weir_file_series *series)
 {
     struct weir_file_rotation *rotation = &series->rotation;
@@ -261,7 +263,7 @@ static bool hand_over(struct weir_file_series *series)
     if (!weir_file_finisher_push(series->finisher, series->ended)) {
         if (!rotation->told_wait)
             weir_notice(notices_of(series), WEIR_NOTICE_WARNING,
-                        "files end faster than they can be finished: the next switch waits; this is reported once");
+                        "files end faster than they can be finished: the next rotation waits; this is reported once");
         rotation->told_wait = true;
         return false;
     }
@@ -269,7 +271,7 @@ static bool hand_over(struct weir_file_series *series)
     return true;
 }
 
-/* Whoever asked for it is told. */
+/* Ends the rotation and answers the trigger or the snapshot that asked for it. */
 static void complete(struct weir_file_series *series)
 {
     struct weir_triggers *triggers = series->setup.triggers;
@@ -289,7 +291,7 @@ static void advance(struct weir_file_series *series)
     /* Acquire: answer_result and gaps are there (rotation-answered). */
     if (rotation->step == WEIR_ROTATION_ANSWERING && atomic_load_explicit(&rotation->answered, memory_order_acquire))
         take_answer(series);
-    if (rotation->step == WEIR_ROTATION_DRAINING && weir_writer_rotation_is_done(&rotation->request) &&
+    if (rotation->step == WEIR_ROTATION_HANDING_OVER && weir_writer_rotation_is_done(&rotation->request) &&
         hand_over(series))
         complete(series);
 }
@@ -366,11 +368,11 @@ int weir_file_rotation_prepare(struct weir_file_series *series)
         return result;
     pipeline->full_bytes = asked->bytes;
     pipeline->full_fd = rotation->full_fd;
-    if (!asked->enabled) /* nobody may ask but for a snapshot */
+    if (!asked->enabled) /* only snapshots begin rotations */
         return 0;
     struct weir_triggers *triggers = series->setup.triggers;
     weir_triggers_register(triggers, WEIR_TRIGGER_ROTATE, &(struct weir_trigger_action){.run = begin, .ctx = series});
-    if (!asked->each_snapshot) /* else the signal is theirs */
+    if (!asked->each_snapshot) /* else SIGUSR2 asks for a snapshot */
         weir_triggers_set_signal(triggers, WEIR_TRIGGER_ROTATE);
     return 0;
 }
@@ -390,7 +392,7 @@ int weir_file_rotation_watch(struct weir_file_series *series)
     return weir_poll_set_add(sources, rotation->timer_fd, POLLIN, on_timer, series);
 }
 
-/* A client that waits for a rotation hears that there is none. A snapshot is in the file that ends now. */
+/* Refuses a rotation for which a client waits. A snapshot needs no answer: the file that ends now gets it. */
 static void refuse(struct weir_file_series *series)
 {
     struct weir_triggers *triggers = series->setup.triggers;
@@ -434,7 +436,7 @@ void weir_file_series_conclude_rotation(struct weir_file_series *series)
         weir_pipeline_keep_patience(series->setup.pipeline);
         advance(series);
         if (rotation->step == WEIR_ROTATION_ANSWERING && now_ns(series) >= until_ns)
-            return; /* weir_sideband_stop() has it answered */
+            return; /* weir_sideband_stop() will make the sideband thread answer */
     }
 }
 
@@ -442,7 +444,7 @@ void weir_file_rotation_end(struct weir_file_series *series)
 {
     if (series->rotation.step == WEIR_ROTATION_IDLE)
         return;
-    advance(series); /* there may be an answer by now */
+    advance(series); /* the sideband thread may have answered by now */
     while (series->ended && weir_writer_rotation_is_done(&series->rotation.request)) {
         if (hand_over(series))
             complete(series);

@@ -360,7 +360,7 @@ Test(cpu_follower, cpu_without_triggers_is_recorded_all_the_same)
     f.trigger_error = -EMFILE;
     set_online(&f, "0-2");
     look(&f);
-    expect_notices(&f, "events on CPU 2 trigger no switch and no snapshot: no event\n"
+    expect_notices(&f, "events on CPU 2 trigger no rotation and no snapshot: no event\n"
                        "CPU 2 came online: it is recorded from here on\n");
     cr_expect(sample(&f, 2));
     fixture_fini(&f);
@@ -451,7 +451,7 @@ Test(cpu_follower, task_that_may_run_where_it_is_not_recorded_is_told_of)
     fixture_init(&f, true);
     temp_tree_write_text(&f.machine, "sys/devices/system/cpu/online", "0-1,3");
     look(&f);
-    expect_notices(&f, "CPU 3 came online: what the targets do there is not recorded (it is with -a)\n");
+    expect_notices(&f, "CPU 3 came online: the targets are not recorded there (they are with -a)\n");
     fixture_fini(&f);
 }
 

@@ -217,7 +217,7 @@ Test(disk_guard, suspended_recording_goes_on_when_an_eighth_more_is_free)
     cr_expect_eq(guard.lost_suspended, 42);
     cr_expect_eq(notices, 2);
     cr_expect_str_eq(told[0], "warning: less than --keep-free (80 MiB) is free in '/some/where': recording is "
-                              "suspended, and what comes meanwhile is counted as lost");
+                              "suspended, and samples are counted as lost meanwhile");
     cr_expect_str_eq(told[1], "recording goes on");
 }
 

@@ -410,7 +410,7 @@ test_files_that_end_faster_than_they_are_finished_make_the_next_switch_wait() {
         echo switch >&7
         [ $n = 8 ] || read -r -t 20 -u 8 || fail "switch $n was not answered"
     done
-    wait_until grep -q "weir: warning: files end faster than they can be finished: the next switch waits" err
+    wait_until grep -q "weir: warning: files end faster than they can be finished: the next rotation waits" err
     "$WEIR_LOAD" getppid 100
     ! read -r -t 0.2 -u 8 || fail "the switch that waits was answered"
     expect_no_line err " Dump "
