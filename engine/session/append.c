@@ -269,7 +269,7 @@ int weir_append_check_events(const struct weir_append *append, const struct weir
                    same < count ? events[same].name : input->events.list[same].name);
     weir_error_hint(err,
                     "record the same events with the same options, or choose another file; weir info '%s' shows "
-                    "what it holds",
+                    "its events",
                     input->source.path);
     return -EINVAL;
 }

@@ -90,7 +90,7 @@ static int synthesize_named_targets(struct synthesis *synthesis, struct weir_syn
     const struct weir_beginning_setup *setup = &synthesis->beginning->setup;
     int result = setup->plan->config.inherit ? weir_targets_add_children(setup->targets, NULL) : 0;
     if (result < 0)
-        return weir_error_set_errno(err, result, "cannot list what the targets have started");
+        return weir_error_set_errno(err, result, "cannot list the children of the targets");
     return weir_synth_processes(&synthesis->options, setup->targets->pids, setup->targets->pid_count, counts, err);
 }
 

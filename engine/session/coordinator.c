@@ -1,4 +1,4 @@
-/* The coordinator's loop, its signals and its sources. Runs on the thread that called weir_record_run(). */
+/* Runs the coordinator's loop and reads its signals. Runs on the thread that called weir_record_run(). */
 #include "engine/session/coordinator.h"
 
 #include <errno.h>
@@ -12,13 +12,14 @@
 
 #define SAME_ASK_NS (10 * WEIR_NS_PER_MS)
 
-#define LAST_LOOKS 64 /* at the sources: a connection, each of its commands and what they lead to take one each */
+#define LAST_LOOKS 64 /* polls after the loop: a connection, each of its commands and each effect takes one poll */
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 /*
- * A blocked signal reaches a signalfd even when it is ignored. For SIGINT and SIGQUIT that is wanted, because shells
- * start background jobs with these ignored, and scripts end a recorder by them; for SIGHUP it would undo nohup(1).
+ * A blocked signal reaches a signalfd even when the process ignores it. For SIGINT and SIGQUIT this is welcome: shells
+ * start background jobs with these signals ignored, and scripts end a recorder with them. An ignored SIGHUP must not
+ * end the recording, because nohup(1) ignores it on purpose.
  */
 static bool is_for_us(int signal_number)
 {
@@ -34,7 +35,7 @@ static void watched_signals(sigset_t *set)
             sigaddset(set, ending_signals[i]);
     }
     sigaddset(set, SIGCHLD);
-    sigaddset(set, SIGUSR2); /* the trigger of switches and snapshots; without one it is read and dropped */
+    sigaddset(set, SIGUSR2); /* triggers rotations and snapshots; dropped where neither is configured */
 }
 
 static bool is_ending(int signal_number)
@@ -46,7 +47,7 @@ static bool is_ending(int signal_number)
     return false;
 }
 
-/* An ending one: whether it says only what the one before has said. */
+/* Whether an ending signal only repeats the previous one: same number and sender, within SAME_ASK_NS. */
 static bool is_repeated(struct weir_coordinator *coordinator, const struct signalfd_siginfo *info)
 {
     uint64_t now_ns = weir_clock_now_ns(coordinator->clock);
@@ -60,7 +61,7 @@ static bool is_repeated(struct weir_coordinator *coordinator, const struct signa
     return false;
 }
 
-/* Reads all pending signals. Returns the first ending one, or 0. After the loop no trigger is taken: it is dropped. */
+/* Reads all pending signals. Returns the first ending signal, or 0. Drops SIGUSR2 after the triggers have ended. */
 static int read_signals(struct weir_coordinator *coordinator)
 {
     struct signalfd_siginfo info;
@@ -76,7 +77,7 @@ static int read_signals(struct weir_coordinator *coordinator)
 
 /* ---- sources ---- */
 
-/* Signals are read at the top of the loop, where they go before all else. */
+/* Does nothing: the loop reads signals at its top, before all other work. */
 static void on_signal(void *ctx, short revents)
 {
     (void)ctx;
@@ -148,7 +149,7 @@ int weir_coordinator_init(struct weir_coordinator *coordinator, struct weir_erro
     return weir_error_set_errno(err, code, "cannot make a signalfd and a timerfd");
 }
 
-/* One that came too late to be taken must not end the process once it is let through. */
+/* Drops a late SIGUSR2, which would end the process once fini() unblocks it. */
 static void drop_triggers(void)
 {
     sigset_t triggers;
@@ -185,7 +186,7 @@ static void set_timer(const struct weir_coordinator *coordinator, uint64_t at_ns
     weir_timer_set_at(coordinator->timer_fd, at_ns);
 }
 
-/* Does what is due; true when the schedule is over. */
+/* Toggles events as the schedule says. Returns true when the schedule is over. */
 static bool follow_schedule(const struct weir_coordinator *coordinator, struct weir_schedule_run *run, uint64_t now_ns)
 {
     for (;;) {
@@ -213,9 +214,9 @@ static enum weir_record_end run(struct weir_coordinator *coordinator)
     const struct weir_clock *clock = pipeline->setup.clock;
     struct weir_schedule_run schedule;
     weir_schedule_start(&schedule, coordinator->schedule, weir_clock_now_ns(clock));
-    /* A workload may have ended, and a signal come, before the descriptors are looked at for the first time. */
+    /* The loop checks signals and workload before its first poll, because both may have come before the loop. */
     for (;;) {
-        if (!coordinator->ending_signal) /* else it came while the recording began */
+        if (!coordinator->ending_signal) /* set already if the signal came while the recording began */
             coordinator->ending_signal = read_signals(coordinator);
         if (coordinator->ending_signal)
             return WEIR_RECORD_END_SIGNAL;
@@ -241,8 +242,8 @@ static enum weir_record_end run(struct weir_coordinator *coordinator)
 enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator)
 {
     enum weir_record_end end = run(coordinator);
-    /* A trigger that came before what ended the loop counts, whoever asked for it: a program that takes a snapshot as
-     * the last thing that it does has ended by the time that its connection is looked at. */
+    /* A trigger that came before the end of the loop still counts. A program may ask for a snapshot as its last action.
+     * Its end may then end the loop before the loop looks at its connection. */
     for (unsigned looks = 0; looks < LAST_LOOKS && weir_poll_set_wait(&coordinator->sources, 0) > 0;)
         looks++;
     int number = read_signals(coordinator);
@@ -279,7 +280,8 @@ void weir_coordinator_wait_workload(struct weir_coordinator *coordinator, int pa
 {
     uint64_t begun_ns = weir_clock_now_ns(coordinator->clock);
     for (;;) {
-        bool asked_again = is_asked_again(coordinator); /* takes SIGCHLD: before it is looked what that says */
+        bool asked_again =
+            is_asked_again(coordinator); /* reads SIGCHLD, so it must come before the poll of the workload */
         weir_test_point(WEIR_AT_WORKLOAD_WAIT);
         if (weir_workload_poll(coordinator->workload) || asked_again)
             return;

@@ -1,4 +1,4 @@
-/* From open events to a pipeline with mapped rings; see data_path.h. Coordinator. */
+/* Opens events, makes their pipeline and maps their rings; see data_path.h. Coordinator. */
 #include "engine/session/data_path.h"
 
 #include "base/bits.h"
@@ -35,7 +35,7 @@ int weir_data_path_open_events(struct weir_data_path *path, struct weir_error *e
 
 /* ---- pipeline ---- */
 
-/* Of the sizes that outputs are to have; 0: they may have any. */
+/* Returns the smallest size limit of an output. 0: no limit. */
 static uint64_t least_size(const struct weir_record_options *options)
 {
     uint64_t limit = options->max_bytes, file = options->rotation.bytes;
@@ -50,7 +50,7 @@ int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error 
     bool per_thread = weir_recording_plan_per_thread(plan);
     int result = weir_shed_plan_init(&path->shed, options->shed, events->list);
     if (result < 0)
-        return weir_error_set_errno(err, result, "cannot plan what is shed");
+        return weir_error_set_errno(err, result, "cannot plan the shedding of samples");
     struct weir_pipeline_setup setup = {
         .kernel = path->setup.kernel,
         .clock = path->setup.clock,
@@ -73,7 +73,7 @@ int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error 
         .compression_level = options->compression_level,
         .compression_threads = weir_recording_plan_compression_threads(plan),
         .realtime_priority = (int)options->readers.realtime_priority,
-        /* A ring that follows its task has no CPU of its own: its reader runs where there is room, unless told. */
+        /* The ring of a task has no CPU. Its reader runs on any CPU, unless the user has assigned readers to CPUs. */
         .pin = path->setup.pins_readers && (!per_thread || options->readers.threads_spec),
         .notices = options->notices,
         .while_waiting = weir_modes_may_wait_for_output(&plan->modes) ? path->setup.while_waiting : NULL,
@@ -99,7 +99,7 @@ int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error 
 
 /* ---- rings ---- */
 
-/* 0 or -errno without err. */
+/* Maps a ring, or drops the ring where the place has none. 0 or -errno. */
 static int map_ring(struct weir_data_path *path, unsigned place, bool sideband)
 {
     const struct weir_recording_plan *plan = path->setup.plan;
@@ -111,7 +111,7 @@ static int map_ring(struct weir_data_path *path, unsigned place, bool sideband)
     struct weir_reader_ring *r = weir_pipeline_ring(&path->pipeline, place, sideband);
     uint64_t bytes = sideband ? plan->sideband_ring_bytes : plan->ring_bytes;
     int result = 0;
-    if (!r->ring.page) /* else by an attempt that came only so far */
+    if (!r->ring.page) /* mapped already if an earlier attempt failed later on */
         result = weir_event_set_map_ring(&path->events, place, sideband, bytes, &r->ring);
     if (result == 0 && !sideband)
         result = weir_aux_keeper_map(&path->aux, place, r);

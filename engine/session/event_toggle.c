@@ -1,4 +1,4 @@
-/* Events on and off; see event_toggle.h. Coordinator thread. */
+/* Enables and disables events; see event_toggle.h. Coordinator thread. */
 #include "engine/session/event_toggle.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ void weir_event_toggle_all(void *ctx, bool on)
 {
     struct weir_event_toggle *toggle = ctx;
     if (on && toggle->snapshots->permanent)
-        return; /* a window of -D begins */
+        return; /* -D asks, and nobody waits for a refusal */
     if (on)
         weir_event_set_enable(toggle->events, false);
     else
@@ -29,7 +29,7 @@ void weir_event_toggle_all(void *ctx, bool on)
     weir_notice(toggle->notices, WEIR_NOTICE_INFO, on ? "Events enabled" : "Events disabled");
 }
 
-/* What comes now would push the snapshot out of memory. */
+/* Refuses to enable events while memory holds a permanent snapshot, which new samples would evict. */
 static int refuse_permanent(const struct weir_event_toggle *toggle, struct weir_error *err)
 {
     if (!toggle->snapshots->permanent)

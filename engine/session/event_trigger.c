@@ -1,4 +1,4 @@
-/* Events that ask for something when they occur. Coordinator thread. */
+/* Fires triggers when events occur; see event_trigger.h. Coordinator thread. */
 #include "engine/session/event_trigger.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #define OPERATORS "=<>&!~"
 
-/* Where the filter begins; NULL: there is none. What stands between slashes are terms. */
+/* Returns the beginning of the filter, or NULL. Skips the terms between slashes. */
 static const char *find_filter(const char *text)
 {
     const char *colon = NULL;
@@ -52,7 +52,7 @@ int weir_event_trigger_check(const struct weir_event_list *list, size_t first, s
     }
     for (size_t i = first; i < list->count; i++) {
         const struct weir_event *event = &list->events[i];
-        if (event->aux != WEIR_AUX_KIND_NONE) { /* its ring has records about the area only */
+        if (event->aux != WEIR_AUX_KIND_NONE) { /* its ring has only records about the area */
             weir_error_set(err, -EINVAL, "event '%s' writes to an AUX area and never occurs", event->name);
             weir_error_hint(err, "name one that has samples of its own: a tracepoint, or cycles/period=1000000000/");
             return -EINVAL;
@@ -94,7 +94,7 @@ bool weir_hold_off_pass(struct weir_hold_off *hold_off, uint64_t now_ns)
     return true;
 }
 
-/* Empties all rings. True when there was something. */
+/* Empties all rings. Returns whether one had records. */
 static bool empty_rings(struct weir_event_trigger *trigger)
 {
     bool occurred = false;
@@ -109,8 +109,8 @@ static bool empty_rings(struct weir_event_trigger *trigger)
     return occurred;
 }
 
-/* An event whose task is gone hangs up for ever: it is not waited for any more. */
-static void forget_ended(struct weir_event_trigger *trigger)
+/* Stops waiting for events whose tasks have ended, because their descriptors report a hang-up at every poll. */
+static void unwatch_ended(struct weir_event_trigger *trigger)
 {
     struct epoll_event ready[16];
     int count = epoll_wait(trigger->epoll_fd, ready, (int)WEIR_ARRAY_COUNT(ready), 0);
@@ -120,13 +120,13 @@ static void forget_ended(struct weir_event_trigger *trigger)
     }
 }
 
-/* Who asks poll(2) of a descriptor of perf takes its readiness away, so what epoll_wait(2) tells is not all: the rings
- * themselves say it. */
+/* poll(2) of an event's descriptor by anybody clears its readiness, so epoll_wait(2) may miss an event. The heads of
+ * the rings are reliable. */
 static void on_ready(void *ctx, short revents)
 {
     struct weir_event_trigger *trigger = ctx;
     (void)revents;
-    forget_ended(trigger);
+    unwatch_ended(trigger);
     if (empty_rings(trigger) && weir_hold_off_pass(&trigger->hold_off, weir_clock_now_ns(trigger->setup.clock)))
         weir_triggers_fire(trigger->setup.triggers, trigger->setup.trigger, WEIR_TRIGGER_BY_EVENT);
     if (trigger->hold_off.once && trigger->hold_off.passed > 0)
@@ -135,7 +135,8 @@ static void on_ready(void *ctx, short revents)
 
 /* ---- life ---- */
 
-/* The recording's, as far as it says which tasks are meant; what the samples hold does not matter. */
+/* Returns the part of the recording's config that says which tasks to open. Nobody reads the samples, so their content
+ * does not matter. */
 static struct weir_event_config config_of(const struct weir_event_config *recording)
 {
     return (struct weir_event_config){
@@ -160,7 +161,8 @@ static int watch_ring(struct weir_event_trigger *trigger, unsigned place)
     return 0;
 }
 
-/* Of a CPU that came back the events are new, but the ring is that of the dead ones: both are watched. */
+/* Waits for the events of a place. After a CPU has come back, the new events write into the ring of the dead events.
+ * The trigger then waits for the old and the new descriptors. */
 static int watch_events(struct weir_event_trigger *trigger, unsigned place)
 {
     for (unsigned n = 0; n < trigger->set.event_count; n++) {

@@ -1,4 +1,4 @@
-/* The events of a recording as text; see evlist_text.h. */
+/* Lists events as text; see evlist_text.h. */
 #include "engine/session/evlist_text.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@ static bool leads_others(const struct weir_event_list *list, size_t leader)
     return false;
 }
 
-/* "{a,b}", for a group's leader; nothing for its members. */
+/* Appends "{a,b}" for the leader of a group, and nothing for its members. */
 static void append_group(const struct weir_event_list *list, size_t leader, struct weir_buf *out)
 {
     const struct weir_event *event = &list->events[leader];

@@ -1,4 +1,4 @@
-/* What a recording's files state about it; see file_facts.h. Coordinator thread. */
+/* Gathers the facts of a recording; see file_facts.h. Coordinator thread. */
 #include "engine/session/file_facts.h"
 
 #include <errno.h>
@@ -35,7 +35,8 @@ static int describe_event(struct weir_file_facts *facts, const struct weir_event
     return 0;
 }
 
-/* A file whose records carry no ids states one event, which then announces the side records, as in perf's own files. */
+/* If records carry no ids, the file has one event only, whose attr then announces the side records, as in perf's files.
+ */
 static void describe_side_records(struct weir_file_facts *facts, const struct weir_event_set *set)
 {
     const struct perf_event_attr *from = &set->list->events[weir_event_set_sideband(set)].attr;
@@ -73,7 +74,7 @@ static int describe_events(struct weir_file_facts *facts, const struct weir_even
     return 0;
 }
 
-/* The ids of the file that is continued belong to the same events. */
+/* Adds the ids of the continued file, whose events are the same. */
 static int add_ids_of_append(struct weir_file_facts *facts, struct weir_append *append, struct weir_error *err)
 {
     unsigned count = facts->description_count;

@@ -1,6 +1,6 @@
 /*
- * Gathers the facts that all files of a recording state alike: events with ids, the machine, the command line, the
- * clock, the recording that -A continues.
+ * Gathers the facts that all files of a recording state: events with ids, the machine, the command line, the clock, the
+ * recording that -A continues.
  *
  * The coordinator gathers the facts once, after it opens events and rings and before it opens the first file. From then
  * on the facts are const, and any thread may read them until fini().

@@ -1,4 +1,4 @@
-/* Files that are finished in the background, and what becomes of them; see file_finisher.h for threads and rules. */
+/* Finishes files in the background; see file_finisher.h for threads and rules. */
 #include "engine/session/file_finisher.h"
 
 #include <errno.h>
@@ -19,24 +19,24 @@
 #define ROOM_LOOK_NS        (100 * WEIR_NS_PER_MS)
 #define ROOM_TRIES_MOST     16u /* with "rotate" */
 
-/* Those that wait, the one in hand, the one that the writer has left, and one that begins. */
+/* Files that are unfinished at the same time: in the queue, under way in the thread, just ended, and just begun. */
 _Static_assert(WEIR_MAPPED_OUTPUTS_KEPT >= WEIR_FINISHER_FILES + 3, "each file finds its build ids");
 
 struct weir_file_finisher {
     struct weir_file_finisher_setup setup;
-    struct weir_kept_files *kept; /* owned; the thread's while it runs */
+    struct weir_kept_files *kept; /* owned; used by the thread while it runs, else by the coordinator */
     pthread_t thread;
-    sem_t ended; /* posted by the thread, last */
+    sem_t ended; /* posted by the thread as its last action */
     bool started;
 
-    pthread_mutex_t lock; /* guards all below */
+    pthread_mutex_t lock; /* guards all following fields */
     pthread_cond_t changed;
     struct weir_record_file *queue[WEIR_FINISHER_FILES]; /* owned; a ring */
     unsigned first, count;
-    pid_t tid; /* 0: it does not run yet */
+    pid_t tid; /* of the thread; 0: not running yet */
     bool stopping, hurried;
-    bool finishing;                 /* there is one in hand that has no name yet */
-    size_t removable, drops_wanted; /* files that there are to be removed, and that the thread is to remove of them */
+    bool finishing;                 /* the thread finishes a file, which has no final name yet */
+    size_t removable, drops_wanted; /* files that can be removed; files that the thread has yet to remove */
     struct weir_finished_files sums;
 };
 
@@ -89,9 +89,9 @@ static bool is_hurried(void *ctx)
 }
 
 /*
- * The file system has no room for features or a name: true when there may be some now. tries: how often that was so.
- * With "rotate" a file that was removed may not be enough: its room comes late (btrfs), or the file that is recorded to
- * takes it. So after each one it is waited for.
+ * Removes a file or waits, after the file system had no room for features or a name. Returns whether there may be room
+ * now. tries: number of earlier calls for this file. With "rotate" one removed file may not suffice: its blocks become
+ * free late (btrfs), or the current file takes them. So a wait follows each removal.
  */
 static bool find_room(struct weir_file_finisher *finisher, unsigned tries)
 {
@@ -119,7 +119,7 @@ static int finish_file(struct weir_file_finisher *finisher, struct weir_record_f
     return result;
 }
 
-/* The thread, or once it has ended the coordinator. */
+/* Gives a file its final name. Runs on the thread, or on the coordinator after the thread has ended. */
 static int name(struct weir_file_finisher *finisher, struct weir_record_file *file, struct weir_error *err)
 {
     unsigned tries = 0;
@@ -131,7 +131,7 @@ static int name(struct weir_file_finisher *finisher, struct weir_record_file *fi
     return result;
 }
 
-/* Removes what is to be removed. Under the lock, which it gives away meanwhile. */
+/* Removes the files that drop_oldest() asked for. The caller holds the lock, which drop() releases for each removal. */
 static void drop(struct weir_file_finisher *finisher)
 {
     while (finisher->drops_wanted > 0) {
@@ -154,8 +154,8 @@ static void drop_meanwhile(void *ctx)
     pthread_mutex_unlock(&finisher->lock);
 }
 
-/* While the file in hand, which has its name, waits for the commands of others: it may be removed as well, and what is
- * to be removed does not wait. ctx: the finisher. The thread. */
+/* Called by the thread while the finished file waits for running commands. The file has its name by now, so it can be
+ * removed as well, and the files to remove do not have to wait. ctx: the finisher. */
 static bool is_command_hurried(void *ctx)
 {
     struct weir_file_finisher *finisher = ctx;
@@ -168,8 +168,8 @@ static bool is_command_hurried(void *ctx)
     return hurried;
 }
 
-/* What the sideband knows of it. Where the disk is full the answer that the sideband is at may wait for what we remove.
- * Without memory for a list it has none. */
+/* Gives the file the build ids and BPF programs that the sideband thread knows. On a full disk the sideband thread may
+ * wait until the finisher removes a file, hence drop_meanwhile(). If memory runs out, the file gets no list. */
 static void take_lists(struct weir_file_finisher *finisher, struct weir_record_file *file, bool hurried,
                        struct weir_build_id_entry **build_ids)
 {
@@ -185,7 +185,7 @@ static void take_lists(struct weir_file_finisher *finisher, struct weir_record_f
     weir_sideband_list_bpf_programs(sideband, file->number, &patience, &file->bpf);
 }
 
-/* A failure of one file is kept, and told at once; the recording goes on. */
+/* Finishes a file. A failure goes to the notices and to the sums; the recording goes on. */
 static void finish(struct weir_file_finisher *finisher, struct weir_record_file *file)
 {
     const struct weir_record_options *options = finisher->setup.plan->options;
@@ -199,7 +199,7 @@ static void finish(struct weir_file_finisher *finisher, struct weir_record_file 
     result = finish_file(finisher, file, &finished);
     if (result == 0 && written.code == 0 && !hurried)
         weir_record_file_sync(file, &finished);
-    /* One that is not as it should be is kept like the others. The first thing that went wrong is told. */
+    /* A broken file is kept like the others, and the first error of the file is reported. */
     file->broken = written.code != 0 || finished.code != 0;
     name(finisher, file, &named);
     weir_kept_files_add(finisher->kept, file, is_command_hurried, finisher);
@@ -374,7 +374,7 @@ bool weir_file_finisher_pass_name(struct weir_file_finisher *finisher, struct we
     int result = weir_kept_files_pass_name(finisher->kept, file, &err);
     if (result == 0)
         weir_record_file_sync_name(file, &err);
-    if (err.code != 0) /* who takes each snapshot away as it comes knows where they are */
+    if (err.code != 0) /* -ENOENT: the user has moved the snapshot, so this is no surprise */
         weir_notice(notices, result == -ENOENT ? WEIR_NOTICE_INFO : WEIR_NOTICE_WARNING, "%s", err.what);
     return result == 0;
 }

@@ -1,4 +1,4 @@
-/* ftrace's own snapshot. Coordinator thread. */
+/* Takes snapshots of ftrace; see ftrace_snapshot.h. Coordinator thread. */
 #include "engine/session/ftrace_snapshot.h"
 
 #include <errno.h>
