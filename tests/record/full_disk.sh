@@ -189,7 +189,7 @@ test_default_buffers_leave_room_for_the_oldest_files_to_go() {
     expect_no_line err "may find no file to remove"
     weir_record -o small/it.data -e cpu-clock -m 1M --buffer-size 20M --switch-output=3M --on-full=rotate -- true
     expect_line err "--on-full=rotate may find no file to remove: "
-    expect_line err " by --switch-output, 20 that wait in memory and "
+    expect_line err " by --switch-output, 20 from the buffer and "
 }
 
 test_full_ext4_loses_the_oldest_files() {
