@@ -77,6 +77,9 @@ function(weir_criterion_test name)
   target_compile_options(${name} PRIVATE -Wno-shadow -Wno-missing-prototypes)
 endfunction()
 
+# Links tests, some hundred programs, in half the time.
+find_program(WEIR_GOLD ld.gold)
+
 # weir_test_program(NAME SOURCES file... LAYERS layer... [LABELS label...] [TIMEOUT s] [ENV VAR=value...] [ARGS arg...]
 #                   [EXCLUSIVE])
 # A plain test program: exit status 0 passes, 77 is a named skip. Also runs under ThreadSanitizer.
@@ -88,6 +91,9 @@ function(weir_test_program name)
   target_link_libraries(${name} PRIVATE weir_flags)
   if(NOT "bench" IN_LIST ARG_LABELS) # what is measured or shipped is built as it is shipped; tests compile faster so
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    if(WEIR_GOLD)
+      target_link_options(${name} PRIVATE -fuse-ld=gold)
+    endif()
   endif()
   foreach(layer ${ARG_LAYERS})
     target_link_libraries(${name} PRIVATE weir_${layer})
