@@ -96,7 +96,7 @@ static int put_surroundings(struct writing *writing)
     weir_beginning_synth_options(beginning, &options);
     options.emit = put;
     options.emit_ctx = writing;
-    options.notices = NULL; /* the same notices came with the first file */
+    options.notices = NULL; /* the user has got these notices with the first file */
     int result = weir_beginning_append_index(beginning, &index);
     if (result == 0)
         result = weir_record_sink_put_all(&writing->sink, &index);

@@ -42,7 +42,7 @@ struct weir_budget {
     uint64_t least_bytes; /* memory that weir has touched when recording begins, without rings and page cache */
 };
 
-/* Returns the number of descriptors that weir needs, its own other ones among them. events: with the sideband event.
+/* Returns the number of descriptors that weir needs, for events and for all else. events: with the sideband event.
  * tasks: at each place, at least 1. */
 uint64_t weir_budget_fds(unsigned events, unsigned places, unsigned tasks, unsigned readers);
 

@@ -9,9 +9,9 @@
  * The file knows all ids from its start (event_set.h), so a stream and a file of a killed recording have them too.
  *
  * Linux takes all CPUs but the first one down for a suspend and brings them back without a uevent
- * (freeze_secondary_cpus(), kernel/cpu.c). Their events are dead all the same. A timer that follows the clock of day
- * notices the suspend (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET), because that clock runs while the machine sleeps.
- * The timer may miss a suspend of less than a second, and one that the kernel aborts.
+ * (freeze_secondary_cpus(), kernel/cpu.c). The events of these CPUs are dead nevertheless. A timer that follows the
+ * clock of day notices the suspend (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET), because the clock of day runs while
+ * the machine sleeps. The timer may miss a suspend of less than a second, and one that the kernel aborts.
  *
  * With events of all tasks each change puts the list of recorded CPUs into the file (EVENT_UPDATE, docs/format.md). The
  * list lets a consumer tell a gap from an idle CPU. Each later file gets the list as well, by tell_again().

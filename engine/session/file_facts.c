@@ -74,7 +74,7 @@ static int describe_events(struct weir_file_facts *facts, const struct weir_even
     return 0;
 }
 
-/* Adds the ids of the continued file, whose events are the same. */
+/* Adds the ids of the continued file, which has the same events as this recording. */
 static int add_ids_of_append(struct weir_file_facts *facts, struct weir_append *append, struct weir_error *err)
 {
     unsigned count = facts->description_count;

@@ -58,7 +58,7 @@
 /* Calls from the series to its owner; each may be NULL. */
 struct weir_file_series_hooks {
     void (*later_file_began)(void *ctx); /* a later file has its beginning, which names the CPUs of the start */
-    void (*snapshot_ended)(void *ctx);   /* a rotation is over that a snapshot began, not the trigger of rotations */
+    void (*snapshot_ended)(void *ctx);   /* a rotation that a snapshot began is over */
     bool (*is_hurried)(void *ctx);       /* a signal asks for a quick end */
     void *ctx;                           /* borrowed */
 };
@@ -113,16 +113,15 @@ struct weir_file_series {
         _Atomic bool answered; /* by the sideband thread, release (rotation-answered): result and gaps are set */
         int answer_result;     /* by the sideband thread, before `answered` */
         struct weir_beginning_gaps gaps; /* by the sideband thread, before `answered` */
-        int progress_fd; /* owned eventfd, written by writer, sideband thread and finisher; -1: no rotations */
-        int full_fd;     /* owned eventfd; the writer writes to it when the file has reached its size limit */
-        int timer_fd;    /* owned timerfd; -1: no rotation by time */
-        int again_fd;    /* owned timerfd: the next attempt to rotate a full file; -1: no rotation by size */
-        bool full;       /* the current file has reached its size limit, which the writer reports once */
-        bool told_wait;  /* the user has been told that rotations wait for the finisher */
-        bool put_off;    /* the rotation found no room for the next file, and is repeated once there is room */
-        bool taken_back; /* recording ended before the cut; the current file still ends with a snapshot, where rotations
-                            do */
-        uint64_t count;  /* number of rotations that have reached the cut */
+        int progress_fd;    /* owned eventfd, written by writer, sideband thread and finisher; -1: no rotations */
+        int full_fd;        /* owned eventfd; the writer writes to it when the file has reached its size limit */
+        int timer_fd;       /* owned timerfd; -1: no rotation by time */
+        int again_fd;       /* owned timerfd: the next attempt to rotate a full file; -1: no rotation by size */
+        bool full;          /* the current file has reached its size limit, which the writer reports once */
+        bool told_wait;     /* the user has been told that rotations wait for the finisher */
+        bool put_off;       /* the rotation found no room for the next file, and is repeated once there is room */
+        bool taken_back;    /* recording ended before the cut of a rotation that is a snapshot: the end takes it */
+        uint64_t count;     /* number of rotations that have reached the cut */
         uint64_t snapshots; /* number of snapshots before the last cut; the current file has none of them */
         uint64_t samples;   /* number of samples in these snapshots */
     } rotation;
