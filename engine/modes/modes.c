@@ -67,12 +67,12 @@ static const char hint_append_aux[] = "only a recording without AUX areas can be
 static const char hint_overwrite_aux[] = "-S has the kernel keep the newest trace";
 static const char hint_kept[] = "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute";
 static const char hint_append[] = "a recording in one file that is not compressed can be continued";
-static const char hint_full_stream[] = "a stream takes no room here; weir waits for its consumer in any case";
+static const char hint_full_stream[] = "a stream takes no disk space; weir waits for its consumer in any case";
 static const char hint_full_kcore[] =
-    "only a single file can wait for room; what --keep-free 1G leaves is looked at before";
+    "only a single file can wait for room; --keep-free 1G acts before the disk is full";
 static const char what_full_kcore[] = "option '--on-full' needs --keep-free with '--kcore'";
-static const char what_series_stream[] = "only files end and go on in others: not a stream ('-o -')";
-static const char what_series_kcore[] = "only files end and go on in others: not '--kcore'";
+static const char what_series_stream[] = "a stream ('-o -') cannot be rotated or renamed";
+static const char what_series_kcore[] = "the folder of '--kcore' cannot be rotated or renamed";
 static const char hint_series[] =
     "--switch-output, --snapshot-keep, --timestamp-filename and --on-rotate are for -o FILE";
 
@@ -84,7 +84,7 @@ static const struct weir_mode_rule rules[] = {
     {WEIR_MODE_AUX, WEIR_MODE_APPEND, .hint = hint_append_aux},
     {WEIR_MODE_AUX, WEIR_MODE_OVERWRITE, .hint = hint_overwrite_aux},
     {WEIR_MODE_AUX, WEIR_MODE_MEMORY, BIT(WEIR_MODE_AUX_SNAPSHOT),
-     .hint = "-S as well: the kernel keeps the newest trace, and a snapshot takes that and the samples"},
+     .hint = "add -S: the kernel keeps the newest trace, and a snapshot takes trace and samples"},
 
     {WEIR_MODE_OVERWRITE, WEIR_MODE_MEMORY,
      .hint = "--overwrite keeps samples in the kernel's rings (-m), -M in weir's memory"},
@@ -106,7 +106,7 @@ static const struct weir_mode_rule rules[] = {
     {WEIR_MODE_APPEND, WEIR_MODE_ROTATION, .hint = hint_append},
     {WEIR_MODE_APPEND, WEIR_MODE_TIME_NAMES, .hint = hint_append},
     {WEIR_MODE_APPEND, WEIR_MODE_ON_ROTATE, .hint = hint_append},
-    {WEIR_MODE_SYNC, WEIR_MODE_STREAM, .hint = "a stream is on no disk of ours: leave out --sync"},
+    {WEIR_MODE_SYNC, WEIR_MODE_STREAM, .hint = "a stream cannot be synced: leave out --sync"},
     {WEIR_MODE_FULL_SUSPENDS, WEIR_MODE_STREAM, .hint = hint_full_stream},
     {WEIR_MODE_FULL_ROTATES, WEIR_MODE_STREAM, .hint = hint_full_stream},
     {WEIR_MODE_FULL_SUSPENDS, WEIR_MODE_KCORE, BIT(WEIR_MODE_KEEP_FREE), what_full_kcore, hint_full_kcore},
@@ -114,9 +114,10 @@ static const struct weir_mode_rule rules[] = {
     {WEIR_MODE_FULL_ROTATES, NONE, BIT(WEIR_MODE_ROTATION),
      "option '--on-full=rotate' needs --switch-output: there is one file only",
      "--switch-output=100M --on-full=rotate --keep-free 1G"},
-    {WEIR_MODE_KEEP_FREE, WEIR_MODE_STREAM, .hint = "a stream takes no room here"},
+    {WEIR_MODE_KEEP_FREE, WEIR_MODE_STREAM, .hint = "a stream takes no disk space"},
     {WEIR_MODE_KCORE, WEIR_MODE_STREAM, .hint = "a directory cannot go to standard output: name one with -o"},
-    {WEIR_MODE_KCORE, WEIR_MODE_PER_THREAD, .hint = "changes of the kernel's code come by CPU: leave out --per-thread"},
+    {WEIR_MODE_KCORE, WEIR_MODE_PER_THREAD,
+     .hint = "the kernel reports changes of its code by CPU: leave out --per-thread"},
     {WEIR_MODE_TIME_NAMES, WEIR_MODE_STREAM, 0, what_series_stream, hint_series},
     {WEIR_MODE_ON_ROTATE, WEIR_MODE_STREAM, 0, what_series_stream, hint_series},
     {WEIR_MODE_TIME_NAMES, WEIR_MODE_KCORE, 0, what_series_kcore, hint_series},

@@ -86,11 +86,13 @@ _Static_assert(WEIR_MODE_COUNT <= 64, "a set of modes is 64 bits");
 
 /* One mode. */
 struct weir_mode_row {
-    const char *name;       /* name of the mode in docs and tests */
-    const char *subject;    /* subject of the choice */
-    const char *option;     /* the option in messages; NULL: no single option makes the mode */
-    uint64_t implies;       /* modes that the mode brings along */
-    const char *example;    /* options with the mode that lose nothing on purpose; NULL: no options for any machine */
+    const char *name;    /* name of the mode in docs and tests */
+    const char *subject; /* subject of the choice */
+    const char *option;  /* the option in messages; NULL: no single option makes the mode */
+    uint64_t implies;    /* modes that the mode brings along */
+    /* Options that have the mode and lose nothing on purpose. NULL: the mode needs a property of the machine, or
+     * differs from another mode in a number only. */
+    const char *example;
     uint64_t example_modes; /* modes of the example beside the mode and its implied modes */
 };
 

@@ -55,14 +55,16 @@ struct weir_record_file {
     size_t build_id_count;
     struct weir_train_list trains; /* owned; set before finish */
     struct weir_bpf_list bpf;      /* owned, except the images; set before finish */
-    struct weir_buf last_records;  /* owned; whole records that end the data (not of a stream); set before finish */
-    uint32_t number;               /* index among the recording's outputs, from 0 */
-    uint64_t unwritten_samples;    /* samples that failed writes took and last_records report. Set before finish */
-    uint64_t file_bytes;           /* bytes of the whole file; set by finish */
-    uint64_t samples;              /* samples in its snapshots, if it ends with a snapshot; set when it ends */
-    bool lasting;                  /* it has snapshots that no other snapshot replaces; set when it ends */
-    bool broken;                   /* weir could not write all of it; set when it was finished */
-    char stamp[WEIR_STAMP_BYTES];  /* time of its end, for its name; "" until it ends */
+    /* Owned; whole records that end the data, also behind data that was cut short. Set before finish. A stream has
+     * none: it ends with the data of its writer. */
+    struct weir_buf last_records;
+    uint32_t number;              /* index among the recording's outputs, from 0 */
+    uint64_t unwritten_samples;   /* samples that failed writes took and last_records report. Set before finish */
+    uint64_t file_bytes;          /* bytes of the whole file; set by finish */
+    uint64_t samples;             /* samples in its snapshots, if it ends with a snapshot; set when it ends */
+    bool lasting;                 /* it has snapshots that no other snapshot replaces; set when it ends */
+    bool broken;                  /* weir could not write all of it; set when it was finished */
+    char stamp[WEIR_STAMP_BYTES]; /* time of its end, for its name; "" until it ends */
 };
 
 /*
@@ -76,8 +78,8 @@ int weir_record_file_open(struct weir_record_file **file, const struct weir_file
                           const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
                           struct weir_error *err);
 
-/* Copies the kernel's code into the folder of a file that is not published yet. Call once the events that report
- * changes of the code count. Returns 0 or -errno with err. Blocks, allocates. */
+/* Copies the kernel's code into the folder of a file that is not published yet. Call after the events count that report
+ * changes of this code. Returns 0 or -errno with err. Blocks, allocates. */
 int weir_record_file_copy_kernel(struct weir_record_file *file, const struct weir_file_facts *facts,
                                  struct weir_error *err);
 

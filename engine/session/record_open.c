@@ -76,7 +76,7 @@ static bool shrink_rings(struct weir_recording *recording, int code)
     if (code != -EPERM || !weir_recording_plan_shrink_rings(&recording->plan))
         return false;
     weir_notice(recording->options->notices, WEIR_NOTICE_VERBOSE,
-                "the mlock limit does not take the rings; trying %llu KiB for each CPU",
+                "the mlock limit is too low for the rings; trying %llu KiB for each CPU",
                 (unsigned long long)(recording->plan.ring_bytes >> 10));
     return true;
 }

@@ -25,7 +25,7 @@
 #define WEIR_RECORD_HOLD_OFF_DEFAULT_MS 1000u
 #define WEIR_RECORD_FREQ_MAX            UINT64_MAX /* -F max: the rate that kernel.perf_event_max_sample_rate allows */
 
-struct weir_synth_choice { /* --synth: which records describe the state of before; the kernel is always described */
+struct weir_synth_choice { /* --synth: parts of the earlier state to describe; the kernel is always described */
     bool tasks;            /* for tasks other than the workload */
     bool maps;             /* with tasks only */
     bool cgroups;
@@ -115,9 +115,8 @@ struct weir_record_options {
      * span, weir also evicts samples older than the span, and retained_bytes may be 0: chosen. */
     uint64_t retained_bytes;
     uint64_t retained_span_ns;
-    bool overwrite;        /* --overwrite: the kernel's rings keep the newest samples */
-    bool tail_synthesize;  /* --tail-synthesize: describe the state of before at the end; several files: at the start,
-                              too */
+    bool overwrite;       /* --overwrite: the kernel's rings keep the newest samples */
+    bool tail_synthesize; /* --tail-synthesize: describe the earlier state at the end; of several files, at both ends */
     bool snapshot_on_exit; /* samples in memory at the end go to the file; always with overwrite */
     struct weir_reader_options readers;
     const char *output_path; /* -o; for a stream, its name in messages */

@@ -36,7 +36,7 @@ struct weir_recording_plan {
     uint64_t ring_bytes;                       /* data area of each data ring */
     uint64_t sideband_ring_bytes;              /* data area of each sideband ring */
     uint64_t buffer_bytes;                     /* chunk pool */
-    uint64_t retained_bytes;                   /* -M: memory for samples; 0: samples go to the file */
+    uint64_t retained_bytes;                   /* -M: memory for samples; 0: without -M */
 };
 
 /*

@@ -40,7 +40,7 @@ static int take_ms(struct text *text, uint64_t *ms, struct weir_error *err)
     for (; isdigit((unsigned char)*at); at++) {
         value = 10 * value + (uint64_t)(*at - '0');
         if (value > WEIR_SCHEDULE_MS_MAX)
-            return fail(text, "more than 24 days are asked for", err);
+            return fail(text, "the limit is 24 days", err);
     }
     text->at = at;
     skip_blanks(text);
@@ -69,9 +69,9 @@ static int parse_window(struct weir_schedule *schedule, struct text *text, uint6
     if (result < 0)
         return result;
     if (end_ms <= start_ms)
-        return fail(&number, "a window ends before it has begun", err);
+        return fail(&number, "the window ends before it begins", err);
     if (schedule->count > 0 && start_ms <= schedule->windows[schedule->count - 1].end_ms)
-        return fail(&number, "a window begins before the one before it has ended", err);
+        return fail(&number, "the window begins before the last one ends", err);
     return append(schedule, start_ms, end_ms, err);
 }
 
@@ -83,7 +83,7 @@ static int parse(struct weir_schedule *schedule, struct text *text, struct weir_
         return result;
     if (*text->at == '\0') {
         if (start_ms == 0)
-            return weir_error_set(err, -EINVAL, "a delay of 0 is none");
+            return weir_error_set(err, -EINVAL, "a delay of 0 delays nothing");
         return append(schedule, start_ms, WEIR_SCHEDULE_FOREVER, err);
     }
     for (;;) {

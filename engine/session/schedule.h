@@ -25,7 +25,7 @@ struct weir_schedule_window {
 
 struct weir_schedule {
     bool given;                           /* false: events count from the start on */
-    struct weir_schedule_window *windows; /* owned; ascending, with gaps between them; none: events never count */
+    struct weir_schedule_window *windows; /* owned; ascending, with gaps; none: events stay disabled */
     size_t count;
 };
 

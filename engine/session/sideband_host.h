@@ -24,8 +24,8 @@ struct weir_sideband_host {
     size_t build_id_count;
 };
 
-/* Makes the state of the thread and attaches its tees to the readers. Does nothing when the options want neither build
- * ids nor rotations. Call after the pipeline was made, before its readers start. Returns 0 or -errno with err. */
+/* Makes the state of the thread and attaches its tees to the readers. Makes no thread when the options want neither
+ * build ids nor rotations. Call after the pipeline was made, before its readers start. Returns 0 or -errno with err. */
 int weir_sideband_host_make(struct weir_sideband_host *host, const struct weir_recording_plan *plan,
                             const struct weir_file_facts *facts, const struct weir_event_set *events,
                             struct weir_pipeline *pipeline, struct weir_error *err);

@@ -23,10 +23,9 @@ static int take(struct weir_snapshots *snapshots, bool ends_file, struct weir_er
     }
     if (snapshots->permanent)
         return weir_error_set(err, -EALREADY,
-                              "no snapshot: recording has stopped, and the file gets at the end what "
-                              "memory holds");
+                              "no snapshot: recording has stopped; the samples in memory go to the file at the end");
     if (weir_rounds_snapshot_progress(&snapshots->pipeline->rounds) != WEIR_SNAPSHOT_NONE)
-        return weir_error_set(err, -EBUSY, "no snapshot: the one before is still being written");
+        return weir_error_set(err, -EBUSY, "no snapshot: the last snapshot is still being written");
     int result = ends_file ? snapshots->end_file(snapshots->end_file_ctx, err)
                            : weir_rounds_snapshot(&snapshots->pipeline->rounds);
     if (result == 0)
@@ -56,7 +55,7 @@ int weir_snapshot_swap(struct weir_snapshots *snapshots, struct weir_error *err)
     weir_event_set_disable_samples(snapshots->events);
     snapshots->permanent = true;
     weir_notice(snapshots->notices, WEIR_NOTICE_WARNING,
-                "snapshot not allocated: recording stops here; what memory holds goes to the file at the end");
+                "snapshot not allocated: recording stops here; the samples in memory go to the file at the end");
     weir_error_set(err, -ENOSPC, "snapshot not allocated: recording has stopped");
     weir_error_hint(err, "snapshot-alloc makes the memory for it first");
     return -ENOSPC;
@@ -141,7 +140,7 @@ static void complete(void *ctx)
 
 void weir_snapshots_begin(struct weir_snapshots *snapshots, struct weir_triggers *triggers)
 {
-    static const char busy[] = "the snapshot before is still being written";
+    static const char busy[] = "the last snapshot is still being written";
     static const struct {
         enum weir_trigger trigger;
         int (*run)(void *ctx, struct weir_error *err);

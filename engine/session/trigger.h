@@ -32,7 +32,7 @@
 #include "base/notice.h"
 
 enum weir_trigger {
-    WEIR_TRIGGER_DUMP,           /* the contents of memory go to the file, with the memory that exists */
+    WEIR_TRIGGER_DUMP,           /* samples kept in memory go to the file, without allocating a spare */
     WEIR_TRIGGER_SNAPSHOT,       /* live and spare change places; without a spare, recording stops (snapshot.h) */
     WEIR_TRIGGER_SNAPSHOT_ALLOC, /* makes the spare if there is none, then as WEIR_TRIGGER_SNAPSHOT */
     WEIR_TRIGGER_ROTATE,         /* a new output file */

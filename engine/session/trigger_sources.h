@@ -52,8 +52,8 @@ void weir_trigger_sources_follow_with_ftrace(struct weir_trigger_sources *source
 bool weir_trigger_sources_ask_at_end(const struct weir_recording_plan *plan, const struct weir_workload *workload);
 
 /* Has ftrace take a snapshot at the end of the recording, if asks_at_end. Call before the events end. The caller leaves
- * asks_at_end false when only --overwrite writes the end of the recording to the file. ftrace has room for one
- * snapshot, and the last requested snapshot stays. */
+ * asks_at_end false when only --overwrite writes the end of the recording to the file: ftrace has room for one snapshot
+ * only. Its last requested snapshot then stays. */
 void weir_trigger_sources_end_with_ftrace(struct weir_trigger_sources *sources, bool asks_at_end);
 
 /* Closes the sources. Idempotent; zeroed sources are fine. */

@@ -35,10 +35,10 @@ static const struct {
      "-S has the kernel keep the newest trace"},
     {"-a -M 1M", "intel_pt//", WEIR_AUX_KIND_INTEL_PT,
      "event intel_pt// has an AUX area, which cannot be recorded with '--memory'",
-     "-S as well: the kernel keeps the newest trace, and a snapshot takes that and the samples"},
+     "add -S: the kernel keeps the newest trace, and a snapshot takes trace and samples"},
     {"-a -M 30s", "intel_pt//", WEIR_AUX_KIND_INTEL_PT,
      "event intel_pt// has an AUX area, which cannot be recorded with '--memory'",
-     "-S as well: the kernel keeps the newest trace, and a snapshot takes that and the samples"},
+     "add -S: the kernel keeps the newest trace, and a snapshot takes trace and samples"},
 };
 
 Test(aux_arguments, events_go_with_the_options_or_are_refused)

@@ -19,7 +19,7 @@ static const struct {
     {"-2", "a number of milliseconds is expected at column 1 of '-2'"},
     {"-1,10-20", "a number of milliseconds is expected at column 1 of '-1,10-20'"},
     {"+5", "a number of milliseconds is expected at column 1 of '+5'"},
-    {"0", "a delay of 0 is none"},
+    {"0", "a delay of 0 delays nothing"},
     {"1.5", "'-' and the end of a window are expected at column 2 of '1.5'"},
     {"5,10", "'-' and the end of a window are expected at column 2 of '5,10'"},
     {"10-", "a number of milliseconds is expected at column 4 of '10-'"},
@@ -27,12 +27,12 @@ static const struct {
     {"10-20,", "a number of milliseconds is expected at column 7 of '10-20,'"},
     {"10-20,30", "'-' and the end of a window are expected at column 9 of '10-20,30'"},
     {"10-20 30-40", "',' and another window are expected at column 7 of '10-20 30-40'"},
-    {"20-10", "a window ends before it has begun at column 3 of '20-10'"},
-    {"10-10", "a window ends before it has begun at column 3 of '10-10'"},
-    {"10-20,20-30", "a window begins before the one before it has ended at column 9 of '10-20,20-30'"},
-    {"10-20,15-30", "a window begins before the one before it has ended at column 9 of '10-20,15-30'"},
-    {"2147483648", "more than 24 days are asked for at column 1 of '2147483648'"},
-    {"1-99999999999999999999", "more than 24 days are asked for at column 3 of '1-99999999999999999999'"},
+    {"20-10", "the window ends before it begins at column 3 of '20-10'"},
+    {"10-10", "the window ends before it begins at column 3 of '10-10'"},
+    {"10-20,20-30", "the window begins before the last one ends at column 9 of '10-20,20-30'"},
+    {"10-20,15-30", "the window begins before the last one ends at column 9 of '10-20,15-30'"},
+    {"2147483648", "the limit is 24 days at column 1 of '2147483648'"},
+    {"1-99999999999999999999", "the limit is 24 days at column 3 of '1-99999999999999999999'"},
 };
 
 Test(schedule, what_is_no_schedule_is_refused_with_its_column)

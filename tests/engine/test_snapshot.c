@@ -98,7 +98,7 @@ Test(snapshot, another_is_refused_until_the_one_before_is_written)
     cr_expect_eq(weir_snapshot_dump(&f.snapshots, &err), -EBUSY);
     cr_expect_eq(weir_snapshot_swap(&f.snapshots, &err), -EBUSY);
     cr_expect_eq(weir_snapshot_alloc(&f.snapshots, &err), -EBUSY);
-    cr_expect_str_eq(err.what, "no snapshot: the one before is still being written");
+    cr_expect_str_eq(err.what, "no snapshot: the last snapshot is still being written");
     settle(&f);
     cr_expect_eq(weir_snapshot_swap(&f.snapshots, &err), 0);
     fixture_fini(&f);
@@ -187,7 +187,7 @@ Test(snapshot, without_a_spare_recording_stops_and_memory_is_kept)
     cr_expect_str_eq(err.what, "snapshot not allocated: recording has stopped");
     cr_expect_str_eq(err.hint, "snapshot-alloc makes the memory for it first");
     cr_expect_str_eq(f.notice,
-                     "snapshot not allocated: recording stops here; what memory holds goes to the file at the end");
+                     "snapshot not allocated: recording stops here; the samples in memory go to the file at the end");
     cr_expect(f.snapshots.permanent);
     cr_expect(!sample(&f), "events are off");
     cr_expect_eq(weir_snapshot_swap(&f.snapshots, &err), -EALREADY);

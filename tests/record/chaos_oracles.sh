@@ -8,8 +8,8 @@
 # All that it may warn of in these plans; anything else, and any line of another kind, is a finding.
 warnings="\
 control: (unknown control command|a control command is longer|this recording has nothing to)
-control: (no snapshot|snapshot not allocated|the snapshot before is still being written)
-(dump|switch)(, asked for by SIGUSR2)?: (no snapshot|the snapshot before is still being written|recording has)
+control: (no snapshot|snapshot not allocated|the last snapshot is still being written)
+(dump|switch)(, asked for by SIGUSR2)?: (no snapshot|the last snapshot is still being written|recording has)
 switch: cannot write the head of out/it\.data: No space left on device
 snapshot not allocated: recording stops here
 the output '.*' was moved or removed

@@ -111,8 +111,8 @@ END
 
 test_streams_do_not_go_on_in_other_files() {
     expect_pairs <<'END'
--e cs -o - --switch-output|-|only files end and go on in others: not a stream|129
--e cs -o - --timestamp-filename|-|only files end and go on in others: not a stream|129
+-e cs -o - --switch-output|-|a stream ('-o -') cannot be rotated or renamed|129
+-e cs -o - --timestamp-filename|-|a stream ('-o -') cannot be rotated or renamed|129
 END
 }
 

@@ -45,7 +45,7 @@ test_options() {
         record -e '{cs,cpu-clock}:S' --overwrite -o it.data -- true
     expect_hint "--overwrite is for all events; leave out no-overwrite" \
         record -e cs/overwrite/,cpu-clock/no-overwrite/ -o it.data -- true
-    expect_hint "changes of the kernel's code come by CPU: leave out --per-thread" \
+    expect_hint "the kernel reports changes of its code by CPU: leave out --per-thread" \
         record --kcore --per-thread -o it.data -- true
     expect_hint "a task's ring is for that task alone: leave out the term inherit, or --per-thread" \
         record --per-thread -e cs/inherit/ -o it.data -- true

@@ -123,7 +123,7 @@ test_snapshot_without_a_spare_stops_recording_and_keeps_memory() {
     start_with_control -M 4M
     expect_answer snapshot "error: snapshot not allocated: recording has stopped"
     expect_answer snapshot-alloc \
-        "error: no snapshot: recording has stopped, and the file gets at the end what memory holds"
+        "error: no snapshot: recording has stopped; the samples in memory go to the file at the end"
     expect_answer enable "error: memory holds a permanent snapshot: it stays as it is until the end"
     expect_answer "enable raw_syscalls:sys_enter" \
         "error: memory holds a permanent snapshot: it stays as it is until the end"
@@ -131,7 +131,7 @@ test_snapshot_without_a_spare_stops_recording_and_keeps_memory() {
     await_record
     expect_eq "exit status" "$status" 0
     expect_eq "calls" "$(getppid_calls it.data)" 1000
-    expect_line err "snapshot not allocated: recording stops here; what memory holds goes to the file at the end"
+    expect_line err "snapshot not allocated: recording stops here; the samples in memory go to the file at the end"
     expect_all_accounted_for
 }
 

@@ -91,7 +91,7 @@ test_the_pair_has_the_semantics_of_the_kernels() {
     "$WEIR_LOAD" getppid 200
     ask snapshot 'error: snapshot not allocated: recording has stopped'
     "$WEIR_LOAD" getppid 300
-    ask dump 'error: no snapshot: recording has stopped, and the file gets at the end what memory holds'
+    ask dump 'error: no snapshot: recording has stopped; the samples in memory go to the file at the end'
     ask stop ack
     await_record
     expect_calls 200
