@@ -78,8 +78,8 @@ int weir_record_file_open(struct weir_record_file **file, const struct weir_file
                           const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
                           struct weir_error *err);
 
-/* Copies the kernel's code into the folder of a file that is not published yet. Call after the events count that report
- * changes of this code. Returns 0 or -errno with err. Blocks, allocates. */
+/* Copies the kernel's code into the folder of a file that is not published yet. The events that report changes of this
+ * code must count before. Returns 0 or -errno with err. Blocks, allocates. */
 int weir_record_file_copy_kernel(struct weir_record_file *file, const struct weir_file_facts *facts,
                                  struct weir_error *err);
 

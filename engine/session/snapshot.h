@@ -2,9 +2,9 @@
  * Snapshots of the samples and AUX data that a recording keeps in memory.
  *
  *     -M           live: the chunks that readers retain. Spare: as much memory again, from weir_snapshot_alloc(). A
- *                  snapshot hands the live chunks to the writer. The readers go on in free chunks: in the spare or,
- *                  without a spare, in the pool's chunks in flight, until the writer gives chunks back. So live and
- *                  spare change places with each snapshot, and nothing is copied.
+ *                  snapshot hands the live chunks to the writer. The readers go on in the spare. Without a spare,
+ *                  they use the pool's chunks for data in flight until the writer gives chunks back. So live and spare
+ *                  change places with each snapshot, and nothing is copied.
  *     --overwrite  live: the rings of the kernel. Spare: the pool, which is as large as all rings.
  *
  * Dumps follow one another in the file. A snapshot of the pair (swap() and alloc()) replaces the former snapshot, as in
