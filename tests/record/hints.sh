@@ -95,8 +95,8 @@ test_outputs() {
 
 test_append() {
     record_short it.data
-    expect_hint "record the same events with the same options, or choose another file; weir info 'it.data' shows what \
-it holds" record -A -e cs -o it.data -- true
+    expect_hint "record the same events with the same options, or choose another file; weir info 'it.data' shows its \
+events" record -A -e cs -o it.data -- true
     head -c 3000 it.data >short.data
     expect_hint "weir recover 'short.data' makes a whole file of it" record -A -e cpu-clock -o short.data -- true
 }

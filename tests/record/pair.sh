@@ -54,7 +54,7 @@ test_a_snapshot_replaces_the_one_before_and_is_the_file_at_the_end() {
     "$WEIR_LOAD" getppid 300
     stop_and_expect 200
     expect_line err "Took 2 snapshots; newer ones replaced 1 of them, with "
-    expect_line err "' is 'it.data' from now on"
+    expect_line err "' is now 'it.data'"
     expect_no_line err "not allocated"
 }
 
