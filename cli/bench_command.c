@@ -68,14 +68,13 @@ static int show_result(struct weir_print *print, const struct weir_bench_argumen
 /* With parsed arguments; the exit status. */
 static int simulate(struct weir_bench_arguments *arguments, struct weir_print *print)
 {
-    const struct weir_notice_sink notices = weir_print_sink(print);
     struct weir_error err = {0};
-    int code = weir_bench_arguments_resolve(arguments, (uint64_t)sysconf(_SC_PAGESIZE), &notices, &err);
+    int code =
+        weir_bench_arguments_resolve(arguments, (uint64_t)sysconf(_SC_PAGESIZE), arguments->options.notices, &err);
     if (code < 0)
         return weir_answer_refusal(print, code, &err);
 
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write */
-    arguments->options.notices = &notices;
     struct weir_simulate_options options = to_options(arguments);
     struct weir_simulate_result result = {0};
     struct weir_simulate_found found;
@@ -110,5 +109,7 @@ int weir_bench_drain_main(const struct weir_invocation *invocation)
         return weir_answer_refusal(&print, result, &err);
     print.verbosity = arguments.verbosity;
     print.quiet = arguments.quiet;
+    const struct weir_notice_sink notices = weir_print_sink(&print);
+    arguments.options.notices = &notices;
     return simulate(&arguments, &print);
 }

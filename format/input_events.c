@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/assert.h"
 #include "base/bits.h"
 #include "format/attr_name.h"
 #include "format/bytes.h"
@@ -97,6 +98,7 @@ void weir_input_events_fini(struct weir_input_events *events)
 
 int weir_input_events_rename(struct weir_input_events *events, size_t index, const char *name)
 {
+    weir_assert(events->list && index < events->count);
     char *copy = strdup(name);
     if (!copy)
         return -ENOMEM;

@@ -23,6 +23,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "io/output_refusal.h"
 
 #define FILE_MODE    0600
@@ -176,6 +177,7 @@ static int check_old(const struct weir_output_file *file, struct weir_error *err
 /* 0 (*exists says whether there is a file to be replaced) or -errno with err. */
 static int check_existing(const struct weir_output_file *file, bool *exists, struct weir_error *err)
 {
+    weir_assert(file->name);
     *exists = false;
     struct stat st;
     if (fstatat(file->dir_fd, file->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
