@@ -342,7 +342,6 @@ bool weir_output_is_full(const struct weir_output *output)
 void weir_output_try_again(struct weir_output *output)
 {
     output->writes.held_back = false;
-    output->writes.preallocates = output->writes.direct; /* it may have failed for want of room */
 }
 
 void weir_output_wait_for_space(struct weir_output *output, bool waits)

@@ -101,7 +101,9 @@ static void preallocate(struct weir_output_writes *writes, uint64_t end)
     while (writes->preallocates && end > writes->allocated_end) {
         int rc = writes->file_ops->fallocate(writes->ctx, writes->fds[WEIR_IO_BUFFERED], (off_t)writes->allocated_end,
                                              (off_t)writes->allocate_bytes);
-        if (rc < 0) { /* ENOSPC, EOPNOTSUPP, EFBIG: it will not get better */
+        /* EOPNOTSUPP and EFBIG do not get better. After ENOSPC ext4 keeps the part that it found room for: another try,
+         * once there is room again, would take the last of it behind all writes. */
+        if (rc < 0) {
             writes->preallocates = false;
             return;
         }

@@ -193,6 +193,35 @@ Test(output_space, all_that_found_no_room_is_written_in_order_when_there_is_some
     cr_expect_gt(waits, SEEDS);
 }
 
+/* ext4 keeps the part that an allocation without enough room has found: behind the writes, where nobody sees it. */
+Test(output_space, space_is_not_allocated_ahead_again_once_there_was_none)
+{
+    unsigned tried = 0;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct fixture f;
+        fixture_init(&f, seed);
+        weir_output_wait_for_space(f.output, true);
+        fake_io_set_fault(f.disk, FAKE_IO_FALLOCATE, &(struct fake_io_fault){1, false, -ENOSPC});
+        set_full(&f, true);
+        while (f.reaped < SPANS) {
+            if (f.appended < SPANS && weir_output_can_append(f.output))
+                append(&f);
+            else
+                weir_output_push_tail(f.output);
+            weir_output_flush(f.output);
+            reap(&f, seed);
+            if (!weir_output_is_full(f.output))
+                continue;
+            set_full(&f, false);
+            weir_output_try_again(f.output);
+        }
+        cr_expect_leq(fake_io_calls(f.disk, FAKE_IO_FALLOCATE), 1, "seed %ju", (uintmax_t)seed);
+        tried += fake_io_calls(f.disk, FAKE_IO_FALLOCATE) == 1;
+        fixture_fini(&f);
+    }
+    cr_expect_gt(tried, SEEDS / 2);
+}
+
 Test(output_space, who_does_not_want_to_wait_any_longer_gets_the_failure)
 {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
