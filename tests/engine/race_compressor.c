@@ -102,6 +102,9 @@ static bool start(struct race *race, unsigned workers)
                    weir_compressor_start(&race->compressor, &err) == 0;
     if (!started)
         printf("cannot set up: %s\n", err.what);
+    /* As who excludes weir's own threads: each has told its id by now. */
+    for (unsigned i = 0; started && i < workers; i++)
+        started = race->compressor.workers[i].tid > 0;
     return started;
 }
 
