@@ -87,6 +87,17 @@ Test(recording_plan, frequency_above_the_limit_is_lowered_to_it)
     cr_assert_eq(plan.config.freq_hz, 1000);
 }
 
+Test(recording_plan, period_leaves_no_frequency_and_no_limit_of_it)
+{
+    struct weir_error err = {0};
+    options.period = 100;
+    options.strict_freq = true;
+    machine.limits.max_sample_rate_hz = 1; /* of the default frequency */
+    cr_assert_eq(make(&err), 0, "%s", err.what);
+    cr_assert_eq(plan.config.period, 100);
+    cr_assert_eq(plan.config.freq_hz, 0);
+}
+
 Test(recording_plan, name_without_room_for_the_time_of_a_rotation_is_refused)
 {
     struct weir_error err = {0};
