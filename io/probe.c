@@ -6,6 +6,7 @@
 #include <liburing.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -67,6 +68,14 @@ int weir_io_probe_direct(const char *folder)
         result = -ENOENT;
     close(dir_fd);
     return result;
+}
+
+char *weir_io_folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return strdup(".");
+    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
 int weir_io_probe_space(const char *folder, uint64_t *free_bytes)

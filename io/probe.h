@@ -12,6 +12,9 @@ int weir_io_probe_uring(void);
  * open(2): -EINVAL, where the file system has no O_DIRECT; -ENOENT also for a removed folder. Leaves nothing behind. */
 int weir_io_probe_direct(const char *folder);
 
+/* Returns the folder that the last component of path stands in, owned by the caller. NULL: no memory. */
+char *weir_io_folder_of(const char *path);
+
 /* Reads how many bytes an unprivileged writer may still write there. 0, or -errno of statvfs(3). */
 int weir_io_probe_space(const char *folder, uint64_t *free_bytes);
 

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/bits.h"
@@ -164,15 +163,6 @@ void weir_disk_guard_tend(struct weir_disk_guard *guard)
         rotate(guard, &found);
 }
 
-/* Returns the folder of the path, owned by the caller. NULL: no memory. */
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return strdup(".");
-    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
-}
-
 /* ---- room for rotation ---- */
 
 /* Warns if the free space may not suffice for one file and the memory whose content goes to this file when it ends. */
@@ -201,7 +191,7 @@ int weir_disk_guard_init(struct weir_disk_guard *guard, const struct weir_disk_g
         return 0;
     if (!setup->probe_space)
         guard->setup.probe_space = weir_io_probe_space;
-    guard->folder = folder_of(setup->output_path);
+    guard->folder = weir_io_folder_of(setup->output_path);
     guard->timer_fd = weir_timer_open();
     int result = guard->timer_fd < 0 ? -errno : guard->folder ? 0 : -ENOMEM;
     if (result == 0)

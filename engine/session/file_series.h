@@ -78,7 +78,6 @@ struct weir_file_series_setup { /* all pointers are borrowed until close() */
     struct weir_poll_set *sources;  /* of the coordinator; NULL: no rotations */
     struct weir_triggers *triggers; /* NULL: no rotations */
     const sigset_t *child_mask;     /* signal mask of the commands of --on-rotate */
-    bool guard_asks_again;          /* the disk guard repeats a rotation that found no room */
     struct weir_file_series_hooks hooks;
 };
 

@@ -76,7 +76,9 @@ static int open_next(struct weir_file_series *series, struct weir_error *err)
 static void try_again(const struct weir_file_series *series)
 {
     const struct weir_file_rotation *rotation = &series->rotation;
-    bool guard_asks = rotation->put_off && series->setup.guard_asks_again;
+    const struct weir_record_options *options = series->setup.plan->options;
+    bool is_guarded = options->keep_free_bytes > 0 || options->on_full != WEIR_RECORD_ON_FULL_STOP;
+    bool guard_asks = rotation->put_off && is_guarded; /* once the disk guard has found room */
     if (rotation->full && !guard_asks)
         weir_timer_set_after(rotation->again_fd, AGAIN_MS * WEIR_NS_PER_MS);
 }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/bits.h"
 #include "engine/events/registers.h"
@@ -13,8 +12,7 @@
 /* Returns the free bytes of the folder that holds the path's last component; UINT64_MAX: unknown. */
 static uint64_t free_bytes_at(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *folder = !slash ? strdup(".") : slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+    char *folder = weir_io_folder_of(path);
     uint64_t bytes;
     bool is_known = folder && weir_io_probe_space(folder, &bytes) == 0;
     free(folder);

@@ -36,6 +36,12 @@ static void enter(struct weir_recording *recording, enum weir_recording_phase ph
     recording->phase = phase;
 }
 
+bool weir_recording_is_hurried(void *ctx)
+{
+    struct weir_recording *recording = ctx;
+    return weir_coordinator_is_hurried(&recording->coordinator);
+}
+
 /* Goes from a held command to a running, recorded command. Returns 0 or -errno with err. */
 static int bring_up(struct weir_recording *recording, bool *workload_failed, struct weir_error *err)
 {

@@ -78,6 +78,9 @@ int weir_recording_make_plan(struct weir_recording *recording, struct weir_error
 /* record_open.c: opens events, rings and the first file. Returns 0 or -errno with err. */
 int weir_recording_open(struct weir_recording *recording, struct weir_error *err);
 
+/* record.c: whether a signal has asked for a quick end. ctx: the recording; the hooks of its parts call this. */
+bool weir_recording_is_hurried(void *ctx);
+
 /* record_start.c: opens control, adds all descriptors to the coordinator's loop, and starts threads, file and command.
  * Each returns 0 or -errno with err. */
 int weir_recording_listen(struct weir_recording *recording, struct weir_error *err);

@@ -156,15 +156,8 @@ static void complete_snapshot(void *ctx)
     weir_snapshots_complete(&recording->snapshots);
 }
 
-static bool is_hurried(void *ctx)
-{
-    struct weir_recording *recording = ctx;
-    return weir_coordinator_is_hurried(&recording->coordinator);
-}
-
 static void init_files(struct weir_recording *recording)
 {
-    const struct weir_record_options *options = recording->options;
     weir_file_series_init(&recording->files, &(struct weir_file_series_setup){
                                                  .plan = &recording->plan,
                                                  .facts = &recording->facts,
@@ -179,11 +172,9 @@ static void init_files(struct weir_recording *recording)
                                                  .sources = &recording->coordinator.sources,
                                                  .triggers = &recording->coordinator.triggers,
                                                  .child_mask = &recording->coordinator.mask_before,
-                                                 .guard_asks_again = options->keep_free_bytes > 0 ||
-                                                                     options->on_full != WEIR_RECORD_ON_FULL_STOP,
                                                  .hooks = {.later_file_began = tell_cpus_again,
                                                            .snapshot_ended = complete_snapshot,
-                                                           .is_hurried = is_hurried,
+                                                           .is_hurried = weir_recording_is_hurried,
                                                            .ctx = recording},
                                              });
 }

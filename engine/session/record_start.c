@@ -205,12 +205,6 @@ static void use_space(void *ctx)
     weir_file_series_ask_again(&recording->files);
 }
 
-static bool is_hurried(void *ctx)
-{
-    struct weir_recording *recording = ctx;
-    return weir_coordinator_is_hurried(&recording->coordinator);
-}
-
 static int guard_disk(struct weir_recording *recording, struct weir_error *err)
 {
     const struct weir_record_options *options = recording->options;
@@ -232,7 +226,7 @@ static int guard_disk(struct weir_recording *recording, struct weir_error *err)
         .pause_samples = pause_for_space,
         .count_lost = count_lost,
         .find_room = use_space,
-        .is_hurried = is_hurried,
+        .is_hurried = weir_recording_is_hurried,
     };
     return weir_disk_guard_init(&recording->guard, &setup, &recording->coordinator.sources, err);
 }
