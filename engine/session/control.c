@@ -173,7 +173,7 @@ int weir_control_open(struct weir_control *control, const struct weir_control_sp
 
 void weir_control_end(struct weir_control *control, struct weir_poll_set *sources)
 {
-    weir_control_close_socket(control);
+    weir_control_close_doors(control);
     if (control->has_channel)
         weir_control_channel_end(&control->channel, sources);
 }
@@ -185,5 +185,5 @@ void weir_control_fini(struct weir_control *control)
     if (control->has_channel)
         weir_control_channel_fini(&control->channel);
     control->has_channel = false;
-    weir_control_close_socket(control);
+    weir_control_close_doors(control);
 }

@@ -4,8 +4,8 @@
 
 #include "engine/session/control.h"
 
-/* Closes the socket and its clients. Connected clients see the end of file, and the kernel refuses later connections.
+/* Closes both doors and their clients. Connected clients see the end of file, and the kernel refuses later connections.
  * Call this when no request of a client is under way. Idempotent. */
-void weir_control_close_socket(struct weir_control *control);
+void weir_control_close_doors(struct weir_control *control);
 
 #endif

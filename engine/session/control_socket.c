@@ -1,6 +1,6 @@
 /*
- * Serves the socket for programs of the workload. weir makes the socket before the workload, which finds the address in
- * its environment. Coordinator thread; never blocks.
+ * Serves the doors: the socket for programs of the workload, which weir makes before the workload, and the socket of
+ * the user. Coordinator thread; only the opening of the user's door blocks, on the file system.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -35,7 +35,8 @@ static void free_client(void *ctx)
     free(client);
 }
 
-/* An abstract address has no permissions, so weir checks the user of the client. */
+/* An abstract address has no permissions, and a folder may be made accessible, so weir checks the user of the client.
+ */
 static bool is_allowed(int fd)
 {
     struct ucred peer;
@@ -79,8 +80,7 @@ static void turn_away(const struct weir_control *control, int fd, int result)
     const char *why = result == -EACCES   ? "this user is neither weir's nor root"
                       : result == -EUSERS ? "too many programs are connected"
                                           : strerror(-result);
-    weir_notice(control->host.notices, WEIR_NOTICE_VERBOSE, "a client of %s is rejected: %s", control->environment,
-                why);
+    weir_notice(control->host.notices, WEIR_NOTICE_VERBOSE, "a client of the recording is rejected: %s", why);
     int length = snprintf(answer, sizeof(answer), "error: %s\n", why);
     ssize_t sent = send(fd, answer, (size_t)length + 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* with the zero byte */
     (void)sent;
@@ -89,80 +89,118 @@ static void turn_away(const struct weir_control *control, int fd, int result)
 
 /* Stops waiting for connections for RETRY_MS, because poll(2) would report the pending connection at once. A timer ends
  * the pause: weir cannot know when another client, another part of weir or another process frees the resource. */
-static void look_away(struct weir_control *control, int code)
+static void look_away(struct weir_control_door *door, int code)
 {
-    weir_notice(control->host.notices, control->told_deaf ? WEIR_NOTICE_VERBOSE : WEIR_NOTICE_WARNING,
+    const struct weir_control_host *host = &door->control->host;
+    weir_notice(host->notices, door->told_deaf ? WEIR_NOTICE_VERBOSE : WEIR_NOTICE_WARNING,
                 "programs have to wait for their connection: %s", strerror(code));
-    control->told_deaf = true;
-    weir_poll_set_change(control->host.sources, control->listen_fd, 0);
-    weir_timer_set_after(control->retry_fd, RETRY_MS * WEIR_NS_PER_MS);
+    door->told_deaf = true;
+    weir_poll_set_change(host->sources, door->listen_fd, 0);
+    weir_timer_set_after(door->retry_fd, RETRY_MS * WEIR_NS_PER_MS);
 }
 
 static void on_retry(void *ctx, short revents)
 {
-    struct weir_control *control = ctx;
+    struct weir_control_door *door = ctx;
     (void)revents;
-    weir_timer_drain(control->retry_fd);
-    weir_poll_set_change(control->host.sources, control->listen_fd, POLLIN);
+    weir_timer_drain(door->retry_fd);
+    weir_poll_set_change(door->control->host.sources, door->listen_fd, POLLIN);
 }
 
 static void on_connection(void *ctx, short revents)
 {
-    struct weir_control *control = ctx;
+    struct weir_control_door *door = ctx;
     (void)revents;
-    int fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept4(door->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
-        look_away(control, errno);
+        look_away(door, errno);
     if (fd < 0)
         return; /* the client has gone again, or accept(2) will be repeated */
-    int result = is_allowed(fd) ? add_client(control, fd) : -EACCES;
+    int result = is_allowed(fd) ? add_client(door->control, fd) : -EACCES;
     if (result < 0)
-        turn_away(control, fd, result);
+        turn_away(door->control, fd, result);
 }
 
-/* Lets the kernel choose an abstract address (unix(7), "Autobind feature") and writes the variable for the workload. */
-static int bind_somewhere(struct weir_control *control)
+/* ---- doors ---- */
+
+static void close_door(struct weir_control_door *door)
+{
+    if (!door->control)
+        return;
+    const int fds[] = {door->listen_fd, door->retry_fd};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(fds); i++) {
+        weir_poll_set_remove(door->control->host.sources, fds[i]);
+        if (fds[i] >= 0)
+            close(fds[i]);
+    }
+    door->control = NULL;
+}
+
+/* Takes ownership of listen_fd, which is a listening socket or the -errno of its making. 0 or -errno. */
+static int open_door(struct weir_control *control, struct weir_control_door *door, int listen_fd)
+{
+    struct weir_poll_set *sources = control->host.sources;
+    if (listen_fd < 0)
+        return listen_fd;
+    *door = (struct weir_control_door){.control = control, .listen_fd = listen_fd, .retry_fd = weir_timer_open()};
+    int result = door->retry_fd < 0 ? door->retry_fd : 0;
+    if (result == 0)
+        result = weir_poll_set_add(sources, door->listen_fd, POLLIN, on_connection, door);
+    if (result == 0)
+        result = weir_poll_set_add(sources, door->retry_fd, POLLIN, on_retry, door);
+    if (result < 0)
+        close_door(door);
+    return result;
+}
+
+/* Has the kernel choose an abstract address (unix(7), "Autobind feature"), and writes the variable for the workload.
+ * Returns the listening descriptor or -errno. */
+static int listen_somewhere(struct weir_control *control)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     socklen_t bytes = sizeof(address);
-    if (bind(control->listen_fd, (struct sockaddr *)&address, sizeof(sa_family_t)) < 0 ||
-        listen(control->listen_fd, BACKLOG) < 0 ||
-        getsockname(control->listen_fd, (struct sockaddr *)&address, &bytes) < 0)
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
         return -errno;
+    if (bind(fd, (struct sockaddr *)&address, sizeof(sa_family_t)) < 0 || listen(fd, BACKLOG) < 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &bytes) < 0) {
+        int code = -errno;
+        close(fd);
+        return code;
+    }
     int length = (int)(bytes - offsetof(struct sockaddr_un, sun_path)) - 1; /* without the leading zero byte */
     snprintf(control->environment, sizeof(control->environment), WEIR_CONTROL_ENVIRONMENT "=unix:@%.*s", length,
              address.sun_path + 1);
-    return 0;
+    return fd;
 }
 
 int weir_control_listen(struct weir_control *control, struct weir_error *err)
 {
-    control->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    control->retry_fd = weir_timer_open();
-    control->has_socket = true;
-    int result = control->listen_fd >= 0 && control->retry_fd >= 0 ? bind_somewhere(control) : -errno;
-    if (result == 0)
-        result = weir_poll_set_add(control->host.sources, control->listen_fd, POLLIN, on_connection, control);
-    if (result == 0)
-        result = weir_poll_set_add(control->host.sources, control->retry_fd, POLLIN, on_retry, control);
+    int result = open_door(control, &control->workload_door, listen_somewhere(control));
     if (result == 0)
         return 0;
-    weir_control_close_socket(control);
+    control->environment[0] = '\0';
     return weir_error_set_errno(err, result, "cannot make the socket for programs of the workload");
 }
 
-void weir_control_close_socket(struct weir_control *control)
+int weir_control_listen_to_user(struct weir_control *control, struct weir_error *err)
+{
+    int fd = weir_runtime_socket_listen(&control->user_socket, BACKLOG);
+    int result = open_door(control, &control->user_door, fd);
+    if (result == 0)
+        return 0;
+    weir_runtime_socket_remove(&control->user_socket);
+    return weir_error_set_errno(err, result, "weir status and weir top cannot find this recording");
+}
+
+void weir_control_close_doors(struct weir_control *control)
 {
     for (size_t i = 0; i < WEIR_CONTROL_CLIENTS; i++) {
         if (control->clients[i])
             free_client(control->clients[i]);
     }
-    const int fds[] = {control->listen_fd, control->retry_fd};
-    for (size_t i = 0; control->has_socket && i < WEIR_ARRAY_COUNT(fds); i++) {
-        weir_poll_set_remove(control->host.sources, fds[i]);
-        if (fds[i] >= 0)
-            close(fds[i]);
-    }
-    control->has_socket = false;
+    weir_runtime_socket_remove(&control->user_socket);
+    close_door(&control->user_door);
+    close_door(&control->workload_door);
     control->environment[0] = '\0';
 }

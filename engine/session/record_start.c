@@ -75,9 +75,12 @@ static int open_control(struct weir_recording *recording, struct weir_error *err
                                                .tell_status = tell_status,
                                                .ctx = recording,
                                            });
+    struct weir_error unheard = {0};
     int result = weir_control_open(&recording->control, &options->control, err);
     if (result == 0 && options->command)
         result = weir_control_listen(&recording->control, err);
+    if (result == 0 && weir_control_listen_to_user(&recording->control, &unheard) < 0)
+        weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "%s", unheard.what);
     return result;
 }
 

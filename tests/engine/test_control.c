@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "engine/session/control_internal.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/control_rig.h"
 
@@ -235,6 +236,47 @@ Test(control, clients_of_the_socket_are_answered_each_for_itself)
     control_rig_turn(&f.rig);
     cr_assert_str_eq(control_rig_read(second), "ack\n$");
     close(second);
+    fini(&f);
+}
+
+Test(control, door_of_the_user_needs_no_command)
+{
+    struct fixture f;
+    char name[32];
+    init(&f);
+    setenv("XDG_RUNTIME_DIR", f.folder, 1);
+    cr_assert_eq(weir_control_listen_to_user(&f.control, NULL), 0);
+    cr_expect_str_eq(f.control.environment, "");
+    char path[PATH_MAX];
+    cr_assert_eq(weir_runtime_folder_path(path), 0);
+    int folder = weir_runtime_folder_open(path, geteuid(), false);
+    snprintf(name, sizeof(name), "%d.sock", (int)getpid());
+    int client = weir_runtime_socket_connect(folder, name, geteuid(), 1000);
+    cr_assert_geq(client, 0);
+    cr_assert_eq(write(client, "ping\n", 5), 5);
+    control_rig_turn(&f.rig);
+    cr_expect_str_eq(control_rig_read(client), "ack\n$");
+    weir_control_close_doors(&f.control);
+    cr_expect_eq(weir_runtime_socket_connect(folder, name, geteuid(), 1000), -ENOENT);
+    close(client);
+    close(folder);
+    cr_expect_eq(rmdir(path), 0);
+    fini(&f);
+}
+
+Test(control, door_of_the_user_that_cannot_be_opened_is_told)
+{
+    struct fixture f;
+    struct weir_error err;
+    char path[PATH_MAX];
+    init(&f);
+    setenv("XDG_RUNTIME_DIR", f.folder, 1);
+    cr_assert_eq(weir_runtime_folder_path(path), 0);
+    cr_assert_eq(mkdir(path, 0755), 0);
+    cr_assert_eq(chmod(path, 0755), 0);
+    cr_expect_eq(weir_control_listen_to_user(&f.control, &err), -EPERM);
+    cr_expect_str_eq(err.what, "weir status and weir top cannot find this recording: Operation not permitted");
+    cr_assert_eq(rmdir(path), 0);
     fini(&f);
 }
 
