@@ -59,6 +59,23 @@ void weir_poll_set_change(struct weir_poll_set *set, int fd, short events)
     source->events = events;
 }
 
+void weir_poll_set_call_again(struct weir_poll_set *set, int fd)
+{
+    struct weir_poll_source *source = find(set, fd);
+    weir_assert(source);
+    source->again = true;
+}
+
+void weir_poll_set_move_last(struct weir_poll_set *set, int fd)
+{
+    weir_assert(find(set, fd));
+    if (set->count == set->capacity && grow(set) < 0)
+        return;
+    struct weir_poll_source *source = find(set, fd);
+    set->sources[set->count++] = *source;
+    source->fd = -1; /* as remove() leaves it: a wait() that is under way does not reach the new place */
+}
+
 void weir_poll_set_remove(struct weir_poll_set *set, int fd)
 {
     struct weir_poll_source *source = fd >= 0 ? find(set, fd) : NULL;
@@ -80,21 +97,25 @@ static void forget_removed(struct weir_poll_set *set)
 unsigned weir_poll_set_wait(struct weir_poll_set *set, int timeout_ms)
 {
     forget_removed(set);
+    set->turns++;
     size_t waited_for = set->count;
     for (size_t i = 0; i < waited_for; i++) {
         const struct weir_poll_source *source = &set->sources[i];
         /* poll(2) ignores a negative descriptor. */
         set->fds[i] = (struct pollfd){.fd = source->events ? source->fd : -1, .events = source->events};
+        if (source->again)
+            timeout_ms = 0;
     }
-    if (poll(set->fds, waited_for, timeout_ms) <= 0)
-        return 0;
+    if (poll(set->fds, waited_for, timeout_ms) < 0)
+        return 0; /* a source that is to be called again keeps its mark */
     unsigned called = 0;
     for (size_t i = 0; i < waited_for; i++) {
         /* A callback may reallocate both arrays: keep no pointer into them across one. */
         const struct weir_poll_source source = set->sources[i];
         short revents = set->fds[i].revents;
-        if (revents == 0 || source.fd < 0)
+        if ((revents == 0 && !source.again) || source.fd < 0)
             continue;
+        set->sources[i].again = false;
         source.ready(source.ctx, revents);
         called++;
     }

@@ -143,6 +143,7 @@ static int open_ack(const struct weir_control_spec *spec, struct weir_error *err
 void weir_control_init(struct weir_control *control, const struct weir_control_host *host)
 {
     *control = (struct weir_control){.host = *host};
+    control->host.budget = &control->budget;
 }
 
 int weir_control_open(struct weir_control *control, const struct weir_control_spec *spec, struct weir_error *err)

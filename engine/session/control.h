@@ -50,6 +50,7 @@ struct weir_control_door {
 
 struct weir_control {
     struct weir_control_host host;
+    struct weir_control_budget budget;
     struct weir_control_channel channel; /* of --control */
     bool has_channel;
     struct weir_control_door workload_door, user_door;

@@ -240,47 +240,68 @@ static int next_line(struct weir_control_channel *channel, const char **line)
                            : weir_control_lines_next(&channel->lines, line);
 }
 
-/* Handles the lines that have arrived. False: a line has to wait for the command under way. */
-static bool handle_lines(struct weir_control_channel *channel)
+/* Takes one command off the budget of this turn. False: the budget is used up. */
+static bool take_from_budget(const struct weir_control_channel *channel)
+{
+    struct weir_control_budget *budget = channel->host->budget;
+    if (budget->turn != channel->sources->turns)
+        *budget = (struct weir_control_budget){.turn = channel->sources->turns};
+    if (budget->used == WEIR_CONTROL_COMMANDS)
+        return false;
+    budget->used++;
+    return true;
+}
+
+enum progress {
+    WANTS_INPUT, /* no line is whole */
+    WANTS_TURN,  /* there may be another line, for the next turn of the loop */
+    WANTS_END,   /* a line has to wait for the end of the command under way */
+};
+
+/* Handles one line, if one has arrived. */
+static enum progress handle_line(struct weir_control_channel *channel)
 {
     const char *line = NULL;
-    for (int got; (got = next_line(channel, &line)) != WEIR_CONTROL_LINE_NONE;) {
-        if (!channel->busy) {
-            take_line(channel, got, line);
-        } else if (!refuse_unanswered(channel, got, line)) {
-            if (got < 0)
-                channel->late_error = got;
-            else
-                weir_control_lines_put_back(&channel->lines);
-            return false;
-        }
+    int got = next_line(channel, &line);
+    if (got == WEIR_CONTROL_LINE_NONE)
+        return WANTS_INPUT;
+    if (!channel->busy)
+        take_line(channel, got, line);
+    else if (!refuse_unanswered(channel, got, line)) {
+        if (got < 0)
+            channel->late_error = got;
+        else
+            weir_control_lines_put_back(&channel->lines);
+        return WANTS_END;
     }
-    return true;
+    return WANTS_TURN;
 }
 
 static void handle(struct weir_control_channel *channel)
 {
     if (channel->handling || channel->in_fd < 0)
-        return; /* the loop in handle_lines() goes on by itself, or the channel is closed */
+        return; /* the call of handle() on the stack goes on by itself, or the channel is closed */
+    bool may_go_on = take_from_budget(channel);
     channel->handling = true;
-    bool goes_on = handle_lines(channel);
+    enum progress progress = may_go_on ? handle_line(channel) : WANTS_TURN;
     channel->handling = false;
-    if (channel->at_end && !channel->busy) {
+    if (progress == WANTS_INPUT && channel->at_end && !channel->busy) {
         hang_up(channel);
         return;
     }
-    weir_poll_set_change(channel->sources, channel->in_fd, goes_on && !channel->at_end ? POLLIN : 0);
+    weir_poll_set_change(channel->sources, channel->in_fd, progress != WANTS_END && !channel->at_end ? POLLIN : 0);
+    if (progress == WANTS_TURN)
+        weir_poll_set_call_again(channel->sources, channel->in_fd);
+    if (may_go_on)
+        weir_poll_set_move_last(channel->sources, channel->in_fd);
 }
 
-/* Reads only once per call, so that a flood of input leaves time for other sources. */
-static void on_ready(void *ctx, short revents)
+static void read_input(struct weir_control_channel *channel)
 {
-    struct weir_control_channel *channel = ctx;
     size_t room;
-    (void)revents;
     char *to = weir_control_lines_room(&channel->lines, &room);
     if (room == 0)
-        return; /* another callback has put a line on hold since poll(2) */
+        return; /* the room is full of lines that have to wait */
     ssize_t got = read_now(channel->in_fd, to, room);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
@@ -288,6 +309,15 @@ static void on_ready(void *ctx, short revents)
         weir_control_lines_add(&channel->lines, (size_t)got);
     else
         channel->at_end = true;
+}
+
+/* Reads only once per call, so that a flood of input leaves time for other sources. revents is 0 if lines of an earlier
+ * turn are left. */
+static void on_ready(void *ctx, short revents)
+{
+    struct weir_control_channel *channel = ctx;
+    if (revents && !channel->at_end)
+        read_input(channel);
     handle(channel);
 }
 

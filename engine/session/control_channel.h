@@ -10,6 +10,9 @@
  * command that wants no answer and whose trigger would refuse it now, such as a snapshot during another one. weir
  * refuses that command at once, so that no snapshot is taken later than the client asked for.
  *
+ * Each call of the loop handles one command of a client, and WEIR_CONTROL_COMMANDS of all clients. Clients take turns:
+ * a client whose command was handled goes behind the others. So a turn of the loop stays short whatever clients send.
+ *
  * weir drops an answer that the client does not read, and warns once. weir also drops an answer of more than PIPE_BUF
  * bytes to a pipe, because such a write is not atomic. (A status takes about 1200 bytes.) A client that sends an
  * incomplete line or too long a line harms only itself.
@@ -20,6 +23,7 @@
 #define WEIR_ENGINE_SESSION_CONTROL_CHANNEL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/notice.h"
@@ -27,9 +31,18 @@
 #include "engine/session/control_line.h"
 #include "engine/session/trigger.h"
 
+#define WEIR_CONTROL_COMMANDS 8 /* of all clients, in a turn of the loop */
+
+/* Commands that all channels have handled in this turn of the loop. */
+struct weir_control_budget {
+    uint64_t turn; /* turns of the poll set */
+    unsigned used;
+};
+
 /* The services of the recording for its channels. All pointers are borrowed until the channel's fini(). */
 struct weir_control_host {
     struct weir_poll_set *sources;
+    struct weir_control_budget *budget;
     struct weir_triggers *triggers;
     const struct weir_notice_sink *notices; /* may be NULL */
     /* Enables or disables all events of that name. 0, or an error of weir_event_toggle_named() with err. */

@@ -12,7 +12,10 @@
 
 #define SAME_ASK_NS (10 * WEIR_NS_PER_MS)
 
-#define LAST_LOOKS 64 /* polls after the loop: a connection, each of its commands and each effect takes one poll */
+/* Polls after the loop: a connection, each of its commands and each effect takes one poll. Clients that never rest get
+ * so much time, or so many polls if a loaded machine makes the polls slow. */
+#define LAST_LOOKS_NS (100 * WEIR_NS_PER_MS)
+#define LAST_LOOKS    16
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
@@ -239,17 +242,35 @@ static enum weir_record_end run(struct weir_coordinator *coordinator)
     }
 }
 
+/* Reads signals after the loop has ended. */
+static void read_late_signals(struct weir_coordinator *coordinator)
+{
+    int number = read_signals(coordinator);
+    coordinator->hastened |= number != 0 && coordinator->ending_signal != 0;
+    if (coordinator->ending_signal == 0)
+        coordinator->ending_signal = number;
+}
+
+/*
+ * Handles triggers that came before the end of the loop, because they still count. A program may ask for a snapshot as
+ * its last action. Its end may then end the loop before the loop looks at its connection. A second signal ends the
+ * looks at once.
+ */
+static void look_last(struct weir_coordinator *coordinator)
+{
+    uint64_t begun_ns = weir_clock_now_ns(coordinator->clock);
+    for (unsigned looks = 0; !coordinator->hastened && weir_poll_set_wait(&coordinator->sources, 0) > 0; looks++) {
+        read_late_signals(coordinator);
+        if (looks >= LAST_LOOKS && weir_clock_now_ns(coordinator->clock) - begun_ns > LAST_LOOKS_NS)
+            break;
+    }
+    read_late_signals(coordinator);
+}
+
 enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator)
 {
     enum weir_record_end end = run(coordinator);
-    /* A trigger that came before the end of the loop still counts. A program may ask for a snapshot as its last action.
-     * Its end may then end the loop before the loop looks at its connection. */
-    for (unsigned looks = 0; looks < LAST_LOOKS && weir_poll_set_wait(&coordinator->sources, 0) > 0;)
-        looks++;
-    int number = read_signals(coordinator);
-    coordinator->hastened = number != 0 && coordinator->ending_signal != 0;
-    if (coordinator->ending_signal == 0)
-        coordinator->ending_signal = number;
+    look_last(coordinator);
     weir_triggers_end(&coordinator->triggers);
     return end;
 }

@@ -68,6 +68,7 @@ void control_rig_init(struct control_rig *rig)
                            &(struct weir_trigger_action){.run = snapshot, .ctx = rig, .busy = "busy"});
     rig->host = (struct weir_control_host){
         .sources = &rig->sources,
+        .budget = &rig->budget,
         .triggers = &rig->triggers,
         .notices = &rig->sink,
         .toggle_event = toggle_event,

@@ -9,6 +9,7 @@ struct control_rig {
     struct weir_triggers triggers;
     struct weir_notice_sink sink;
     struct weir_control_host host;
+    struct weir_control_budget budget;
     unsigned stops, snapshots;
     bool slow;          /* snapshots go on until weir_triggers_complete() */
     char switched[128]; /* the last event, with + or - before it */

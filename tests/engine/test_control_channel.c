@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -249,6 +250,68 @@ Test(control_channel, line_that_is_too_long_is_told_behind_the_command_that_is_b
     control_rig_turn(&f.rig);
     cr_assert_str_eq(control_rig_read(f.from), "ack\n$error: a control command is longer than 1024 bytes\n$ack\n$");
     fini(&f);
+}
+
+/* ---- the budget ---- */
+
+static unsigned answers(int fd)
+{
+    unsigned count = 0;
+    for (const char *text = control_rig_read(fd); *text; text++)
+        count += *text == '$';
+    return count;
+}
+
+Test(control_channel, client_has_one_command_done_in_each_turn)
+{
+    struct fixture f;
+    const char commands[] = "ping\nping\nbogus\n-ping\nping\n";
+    const unsigned expected[] = {1, 1, 1, 0, 1, 0};
+    cr_assert_eq(init(&f, true), 0);
+    cr_assert_eq(write(f.to, commands, sizeof(commands) - 1), (ssize_t)sizeof(commands) - 1);
+    for (size_t turn = 0; turn < sizeof(expected) / sizeof(expected[0]); turn++) {
+        cr_assert_eq(weir_poll_set_wait(&f.rig.sources, 0), 1);
+        cr_assert_eq(answers(f.from), expected[turn], "turn %zu", turn);
+    }
+    cr_assert_eq(weir_poll_set_wait(&f.rig.sources, 0), 0);
+    fini(&f);
+}
+
+#define CLIENTS (2 * WEIR_CONTROL_COMMANDS + 3)
+
+Test(control_channel, clients_that_never_rest_share_the_budget_of_a_turn)
+{
+    struct control_rig rig;
+    struct weir_control_channel channels[CLIENTS];
+    int ends[CLIENTS];
+    unsigned answered[CLIENTS] = {0};
+    control_rig_init(&rig);
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        int pair[2];
+        cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
+        ends[i] = pair[1];
+        const struct weir_control_channel setup = {
+            .host = &rig.host, .source = WEIR_TRIGGER_BY_API, .in_fd = pair[0], .out_fd = pair[0]};
+        cr_assert_eq(weir_control_channel_init(&channels[i], &setup), 0);
+    }
+    for (unsigned turn = 1; turn <= CLIENTS; turn++) { /* CLIENTS turns of so many commands: so many for each client */
+        unsigned in_turn = 0;
+        for (unsigned i = 0; i < CLIENTS; i++)
+            cr_assert_eq(write(ends[i], "status\n", 7), 7);
+        weir_poll_set_wait(&rig.sources, 0);
+        for (unsigned i = 0; i < CLIENTS; i++) {
+            unsigned got = answers(ends[i]);
+            in_turn += got;
+            answered[i] += got;
+        }
+        cr_assert_eq(in_turn, WEIR_CONTROL_COMMANDS, "turn %u", turn);
+    }
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        cr_expect_eq(answered[i], WEIR_CONTROL_COMMANDS, "client %u: %u", i, answered[i]);
+        weir_control_channel_fini(&channels[i]);
+        close(ends[i]);
+    }
+    control_rig_fini(&rig);
 }
 
 /* ---- the end ---- */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "engine/kernel/test_point.h"
+#include "tests/engine/fake_clock.h"
 
 struct fixture {
     struct weir_coordinator coordinator;
@@ -328,6 +329,57 @@ Test(coordinator, what_was_asked_for_before_the_end_of_the_workload_counts, .tim
     cr_assert_eq(counted.runs, 1);
     close(asker.fd);
     fixture_fini(&f);
+}
+
+/* A client that never rests. Each of its commands takes a while. */
+struct talker {
+    struct fixture *fixture;
+    struct fake_clock clock;
+    uint64_t takes_ns;
+    unsigned calls;
+    unsigned interrupted_at; /* the call during which another signal comes; 0: none */
+};
+
+static void talk(void *ctx, short revents)
+{
+    struct talker *talker = ctx;
+    (void)revents;
+    talker->clock.now_ns += talker->takes_ns;
+    if (++talker->calls == talker->interrupted_at)
+        raise(SIGTERM);
+}
+
+static unsigned talk_at_the_end(uint64_t takes_ns, unsigned interrupted_at)
+{
+    struct fixture f;
+    fixture_init(&f);
+    struct talker talker = {.fixture = &f, .takes_ns = takes_ns, .interrupted_at = interrupted_at};
+    const struct weir_clock clock = fake_clock_interface(&talker.clock);
+    int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK); /* nobody reads it: always ready */
+    cr_assert_eq(weir_poll_set_add(&f.coordinator.sources, fd, POLLIN, talk, &talker), 0);
+    raise(SIGINT);
+    f.coordinator.clock = &clock;
+    cr_assert_eq(run(&f), WEIR_RECORD_END_SIGNAL);
+    cr_assert_eq(f.coordinator.ending_signal, SIGINT);
+    cr_assert_eq(weir_coordinator_is_hurried(&f.coordinator), interrupted_at > 0);
+    close(fd);
+    fixture_fini(&f);
+    return talker.calls;
+}
+
+Test(coordinator, client_that_never_rests_gets_a_tenth_of_a_second_at_the_end, .timeout = 30)
+{
+    cr_assert_eq(talk_at_the_end(WEIR_NS_PER_MS, 0), 101);
+}
+
+Test(coordinator, client_that_never_rests_gets_a_few_looks_on_a_slow_machine, .timeout = 30)
+{
+    cr_assert_eq(talk_at_the_end(WEIR_NS_PER_S, 0), 17);
+}
+
+Test(coordinator, second_signal_ends_the_last_looks_at_once, .timeout = 30)
+{
+    cr_assert_eq(talk_at_the_end(WEIR_NS_PER_MS, 5), 5);
 }
 
 /* ---- while it runs ---- */

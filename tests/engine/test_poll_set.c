@@ -123,6 +123,49 @@ Test(poll_set, removed_one_is_not_called_and_may_come_back)
     fixture_fini(&f);
 }
 
+Test(poll_set, source_is_called_again_once_without_being_ready_and_without_sleep, .timeout = 30)
+{
+    struct fixture f;
+    fixture_init(&f);
+    add(&f, 0, note);
+    add(&f, 1, note);
+    weir_poll_set_call_again(&f.set, f.sources[1].fd);
+    cr_assert_eq(weir_poll_set_wait(&f.set, -1), 1);
+    cr_assert_eq(f.sources[1].calls, 1);
+    cr_assert_eq(f.sources[1].revents, 0);
+    cr_assert_eq(weir_poll_set_wait(&f.set, 0), 0);
+    weir_poll_set_change(&f.set, f.sources[1].fd, 0);
+    weir_poll_set_call_again(&f.set, f.sources[1].fd);
+    cr_assert_eq(weir_poll_set_wait(&f.set, -1), 1); /* also a source that waits for nothing */
+    cr_assert_eq(f.sources[1].calls, 2);
+    fixture_fini(&f);
+}
+
+static void go_last(void *ctx, short revents)
+{
+    struct source *source = ctx;
+    note(ctx, revents);
+    weir_poll_set_move_last(&source->fixture->set, source->fd);
+}
+
+Test(poll_set, sources_that_go_last_take_turns)
+{
+    struct fixture f;
+    fixture_init(&f);
+    for (int i = 0; i < SOURCES; i++) {
+        add(&f, i, go_last);
+        eventfd_write(f.sources[i].fd, 1);
+    }
+    cr_assert_eq(weir_poll_set_wait(&f.set, 0), SOURCES); /* each once, though each moves */
+    weir_poll_set_move_last(&f.set, f.sources[0].fd);
+    cr_assert_eq(weir_poll_set_wait(&f.set, 0), SOURCES);
+    cr_assert_eq(f.sources[1].turn, SOURCES + 1);
+    cr_assert_eq(f.sources[0].turn, 2 * SOURCES);
+    for (int i = 0; i < SOURCES; i++)
+        cr_assert_eq(f.sources[i].calls, 2);
+    fixture_fini(&f);
+}
+
 static void remove_all(void *ctx, short revents)
 {
     struct source *source = ctx;
