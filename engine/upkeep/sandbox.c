@@ -2,8 +2,24 @@
  * The filters of engine/upkeep/sandbox.h. A rule is a call, or a call with one argument masked and compared; several
  * rules of one call are alternatives. Any thread.
  *
- * The lists hold the calls that glibc's functions make, on the architectures that weir runs on. libseccomp leaves out a
- * rule whose call an architecture does not have.
+ * libseccomp leaves out a rule whose call an architecture does not have. The lists hold the calls that these functions
+ * of the C library make, read in the sources of glibc 2.36 to 2.42 and of musl 1.2.5:
+ *
+ *     function             glibc                                    musl, where it differs
+ *     stdio on any file    fstat, newfstatat or statx; write; lseek readv, writev
+ *     stdio on a terminal  ioctl TCGETS, from 2.42 on TCGETS2       ioctl TIOCGWINSZ
+ *     poll                 poll, or ppoll (arm64, riscv64); after SIGCONT restart_syscall
+ *     malloc               brk, mmap, mremap, munmap, mprotect, madvise, getrandom
+ *     messages of malloc   writev, mmap, then abort
+ *     abort, raise         getpid, gettid, tgkill; rt_sigprocmask   tkill, rt_sigaction
+ *     fork                 clone of CLONE_OF_FORK, set_robust_list  fork, or clone of SIGCHLD; set_tid_address
+ *     waitpid              wait4, or waitid
+ *     qsort                sysinfo
+ *     clocks               the vDSO; without one, clock_gettime, gettimeofday, time
+ *     exit                 exit_group; lseek of standard input
+ *
+ * The reading commands look up no time zone, user, locale or character set, and load no library: each of them would
+ * open files. tests/engine/test_sandbox.c walks all of this, and holds the code to these functions.
  */
 #include "engine/upkeep/sandbox.h"
 
@@ -12,6 +28,7 @@
 #ifdef WEIR_SECCOMP
 
 #include <asm/ioctls.h>
+#include <asm/termbits.h>
 #include <fcntl.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -22,6 +39,11 @@
 #include "base/bits.h"
 #include "base/sanitizer.h"
 
+#ifdef __s390x__
+#define CLONE_FLAGS 1 /* the argument that holds them */
+#else
+#define CLONE_FLAGS 0
+#endif
 /* The values of clone(2), which some systems' sched.h names differently. */
 #define CLONE_OF_FORK (0x00200000u | 0x01000000u | SIGCHLD) /* CHILD_CLEARTID, CHILD_SETTID */
 #define ANY           UINT32_MAX                            /* in place of an argument's number */
@@ -37,11 +59,20 @@ static const struct rule reading[] = {
     {SCMP_SYS(read), ANY},
     {SCMP_SYS(pread64), ANY},
     {SCMP_SYS(lseek), ANY},
+    {SCMP_SYS(readv), ANY},
     {SCMP_SYS(write), ANY},
+    {SCMP_SYS(writev), ANY},
+    {SCMP_SYS(poll), ANY}, /* before each message (cli/print.h) */
+    {SCMP_SYS(ppoll), ANY},
     {SCMP_SYS(close), ANY},
     {SCMP_SYS(fstat), ANY},
-    {SCMP_SYS(newfstatat), ANY}, /* fstat(3) of glibc */
+    {SCMP_SYS(newfstatat), ANY},
+    {SCMP_SYS(statx), ANY},
     {SCMP_SYS(ioctl), 1, UINT32_MAX, TCGETS},
+#ifdef TCGETS2
+    {SCMP_SYS(ioctl), 1, UINT32_MAX, (uint32_t)TCGETS2},
+#endif
+    {SCMP_SYS(ioctl), 1, UINT32_MAX, TIOCGWINSZ},
     {SCMP_SYS(brk), ANY},
     {SCMP_SYS(mmap), 2, PROT_EXEC, 0},
     {SCMP_SYS(mprotect), 2, PROT_EXEC, 0},
@@ -53,6 +84,7 @@ static const struct rule reading[] = {
     {SCMP_SYS(sysinfo), ANY}, /* qsort(3) of more than 1 KiB asks for the size of memory */
     {SCMP_SYS(clock_gettime), ANY},
     {SCMP_SYS(gettimeofday), ANY},
+    {SCMP_SYS(time), ANY},
     {SCMP_SYS(restart_syscall), ANY},
     {SCMP_SYS(rt_sigaction), ANY},
     {SCMP_SYS(rt_sigprocmask), ANY},
@@ -63,11 +95,16 @@ static const struct rule reading[] = {
     {SCMP_SYS(getpid), ANY},
     {SCMP_SYS(gettid), ANY},
     {SCMP_SYS(tgkill), 2, UINT32_MAX, SIGABRT},
+    {SCMP_SYS(tkill), 1, UINT32_MAX, SIGABRT},
     /* fork(3), and the calls of the child of format/trace_formats.c */
-    {SCMP_SYS(clone), 0, UINT64_MAX, CLONE_OF_FORK},
+    {SCMP_SYS(clone), CLONE_FLAGS, UINT64_MAX, CLONE_OF_FORK},
+    {SCMP_SYS(clone), CLONE_FLAGS, UINT64_MAX, SIGCHLD},
+    {SCMP_SYS(fork), ANY},
     {SCMP_SYS(set_robust_list), ANY},
+    {SCMP_SYS(set_tid_address), ANY},
     {SCMP_SYS(pipe2), ANY},
     {SCMP_SYS(wait4), ANY},
+    {SCMP_SYS(waitid), ANY},
     {SCMP_SYS(prlimit64), 0, UINT32_MAX, 0},
 };
 
@@ -78,10 +115,10 @@ static const struct rule recovery[] = {
     {SCMP_SYS(getdents), ANY},
     {SCMP_SYS(getdents64), ANY},
     {SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFL},
+    {SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFD}, /* libelf */
     {SCMP_SYS(fcntl), 1, UINT32_MAX, F_SETFD},
     {SCMP_SYS(statfs), ANY},
     {SCMP_SYS(fstatfs), ANY},
-    {SCMP_SYS(statx), ANY},
     {SCMP_SYS(readlink), ANY},
     {SCMP_SYS(readlinkat), ANY},
     {SCMP_SYS(access), ANY},

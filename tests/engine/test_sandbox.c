@@ -21,45 +21,9 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "tests/engine/sandbox_rig.h"
 
-#define SURVIVED 7 /* exit status of a child whose call was let through, whatever came of it */
-#define UNBOUND  8
-
-static void init(void)
-{
-    if (!weir_sandbox_is_built())
-        cr_skip("built without libseccomp");
-}
-
-TestSuite(sandbox, .init = init);
-
-/* The wait status of a child that enters the sandbox and makes the call. */
-static int run(enum weir_sandbox kind, void (*call)(void))
-{
-    pid_t child = fork();
-    cr_assert_geq(child, 0);
-    if (child == 0) {
-        if (weir_sandbox_enter(kind, NULL) < 0)
-            _exit(UNBOUND);
-        call();
-        _exit(SURVIVED);
-    }
-    int status;
-    cr_assert_eq(waitpid(child, &status, 0), child);
-    return status;
-}
-
-static void expect_killed(enum weir_sandbox kind, void (*call)(void), const char *name)
-{
-    int status = run(kind, call);
-    cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "%s: status %#x", name, (unsigned)status);
-}
-
-static void expect_survived(enum weir_sandbox kind, void (*call)(void), const char *name)
-{
-    int status = run(kind, call);
-    cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == SURVIVED, "%s: status %#x", name, (unsigned)status);
-}
+TestSuite(sandbox, .init = sandbox_rig_init);
 
 static const char nowhere[] = "/nonexistent/weir";
 
@@ -155,30 +119,22 @@ static void write_at(void)
     (void)count;
 }
 
-#define ROW(function)       \
-    {                       \
-        function, #function \
-    }
-
-static const struct {
-    void (*call)(void);
-    const char *name;
-} never[] = {
-    ROW(open_for_writing),   ROW(open_for_both), ROW(create),
-    ROW(truncate_by_open),   ROW(make_nameless), ROW(make_folder),
-    ROW(rename_it),          ROW(remove_it),     ROW(link_it),
-    ROW(change_mode),        ROW(cut),           ROW(execute),
-    ROW(get_socket),         ROW(end_other),     ROW(abort_parent),
-    ROW(limit_other),        ROW(open_event),    ROW(become_other),
-    ROW(write_elsewhere),    ROW(mount_it),      ROW(write_at),
-    ROW(type_into_terminal),
+static const struct sandbox_call never[] = {
+    SANDBOX_CALL(open_for_writing),   SANDBOX_CALL(open_for_both), SANDBOX_CALL(create),
+    SANDBOX_CALL(truncate_by_open),   SANDBOX_CALL(make_nameless), SANDBOX_CALL(make_folder),
+    SANDBOX_CALL(rename_it),          SANDBOX_CALL(remove_it),     SANDBOX_CALL(link_it),
+    SANDBOX_CALL(change_mode),        SANDBOX_CALL(cut),           SANDBOX_CALL(execute),
+    SANDBOX_CALL(get_socket),         SANDBOX_CALL(end_other),     SANDBOX_CALL(abort_parent),
+    SANDBOX_CALL(limit_other),        SANDBOX_CALL(open_event),    SANDBOX_CALL(become_other),
+    SANDBOX_CALL(write_elsewhere),    SANDBOX_CALL(mount_it),      SANDBOX_CALL(write_at),
+    SANDBOX_CALL(type_into_terminal),
 };
 
 Test(sandbox, what_no_reader_does_ends_the_process)
 {
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(never); i++) {
-        expect_killed(WEIR_SANDBOX_READING, never[i].call, never[i].name);
-        expect_killed(WEIR_SANDBOX_RECOVERY, never[i].call, never[i].name);
+        sandbox_rig_expect_killed(WEIR_SANDBOX_READING, &never[i]);
+        sandbox_rig_expect_killed(WEIR_SANDBOX_RECOVERY, &never[i]);
     }
 }
 
@@ -211,10 +167,9 @@ static void read_link(void)
     (void)count;
 }
 
-static const struct {
-    void (*call)(void);
-    const char *name;
-} sanitized[] = {ROW(open_for_reading), ROW(map_code), ROW(trace_other), ROW(read_link), ROW(end_by_thread)};
+static const struct sandbox_call sanitized[] = {SANDBOX_CALL(open_for_reading), SANDBOX_CALL(map_code),
+                                                SANDBOX_CALL(trace_other), SANDBOX_CALL(read_link),
+                                                SANDBOX_CALL(end_by_thread)};
 
 Test(sandbox, reading_opens_nothing_and_maps_no_code)
 {
@@ -222,90 +177,11 @@ Test(sandbox, reading_opens_nothing_and_maps_no_code)
     cr_skip("sanitizers make these calls themselves");
 #endif
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(sanitized); i++)
-        expect_killed(WEIR_SANDBOX_READING, sanitized[i].call, sanitized[i].name);
-    expect_killed(WEIR_SANDBOX_READING, make_thread, "make_thread");
-    expect_killed(WEIR_SANDBOX_RECOVERY, map_code, "map_code");
-    expect_killed(WEIR_SANDBOX_RECOVERY, trace_other, "trace_other");
-    expect_killed(WEIR_SANDBOX_RECOVERY, end_by_thread, "end_by_thread");
-}
-
-/* ---- what reading takes ---- */
-
-static void read_and_write(void)
-{
-    char byte;
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0 || write(ends[1], "x", 1) != 1 || read(ends[0], &byte, 1) != 1)
-        _exit(1);
-}
-
-static void use_memory(void)
-{
-    for (size_t bytes = 1; bytes < 64u << 20; bytes *= 2) {
-        void *memory = realloc(malloc(bytes), 2 * bytes);
-        if (!memory)
-            _exit(1);
-        memset(memory, 1, 2 * bytes);
-        free(memory);
-    }
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
-
-/* qsort(3) of glibc asks the kernel for the size of the memory once the array has more than 1 KiB. */
-static void sort_it(void)
-{
-    static int numbers[1 << 16];
-    for (size_t count = 1; count <= WEIR_ARRAY_COUNT(numbers); count *= 2) {
-        for (size_t i = 0; i < count; i++)
-            numbers[i] = (int)(count - i);
-        qsort(numbers, count, sizeof(*numbers), compare_numbers);
-        if (numbers[0] != 1)
-            _exit(1);
-    }
-}
-
-static void fork_and_wait(void)
-{
-    const struct rlimit none = {0};
-    pid_t child = fork();
-    if (child == 0) {
-        setrlimit(RLIMIT_CORE, &none);
-        signal(SIGSEGV, SIG_DFL);
-        _exit(3);
-    }
-    int status;
-    if (child < 0 || waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 3)
-        _exit(1);
-}
-
-static void print_it(void)
-{
-    if (printf("\n") < 0 || fflush(stdout) == EOF)
-        _exit(1);
-}
-
-static void list_folder(void)
-{
-    DIR *folder = opendir("/proc/self");
-    if (!folder || !readdir(folder))
-        _exit(1);
-    closedir(folder);
-}
-
-Test(sandbox, reading_goes_on)
-{
-    expect_survived(WEIR_SANDBOX_READING, read_and_write, "read_and_write");
-    expect_survived(WEIR_SANDBOX_READING, use_memory, "use_memory");
-    expect_survived(WEIR_SANDBOX_READING, sort_it, "sort_it");
-    expect_survived(WEIR_SANDBOX_READING, fork_and_wait, "fork_and_wait");
-    expect_survived(WEIR_SANDBOX_READING, print_it, "print_it");
-    expect_survived(WEIR_SANDBOX_RECOVERY, open_for_reading, "open_for_reading");
-    expect_survived(WEIR_SANDBOX_RECOVERY, read_link, "read_link");
-    expect_survived(WEIR_SANDBOX_RECOVERY, list_folder, "list_folder");
+        sandbox_rig_expect_killed(WEIR_SANDBOX_READING, &sanitized[i]);
+    sandbox_rig_expect_killed(WEIR_SANDBOX_READING, &(struct sandbox_call)SANDBOX_CALL(make_thread));
+    sandbox_rig_expect_killed(WEIR_SANDBOX_RECOVERY, &(struct sandbox_call)SANDBOX_CALL(map_code));
+    sandbox_rig_expect_killed(WEIR_SANDBOX_RECOVERY, &(struct sandbox_call)SANDBOX_CALL(trace_other));
+    sandbox_rig_expect_killed(WEIR_SANDBOX_RECOVERY, &(struct sandbox_call)SANDBOX_CALL(end_by_thread));
 }
 
 #ifdef __x86_64__
@@ -323,21 +199,14 @@ static void call_as_x32(void)
 
 Test(sandbox, calls_of_other_word_sizes_end_the_process)
 {
-    expect_killed(WEIR_SANDBOX_READING, call_as_x32, "call_as_x32");
-    expect_killed(WEIR_SANDBOX_RECOVERY, call_as_x32, "call_as_x32");
-    int status = run(WEIR_SANDBOX_READING, call_as_32_bits);
+    sandbox_rig_expect_killed(WEIR_SANDBOX_READING, &(struct sandbox_call)SANDBOX_CALL(call_as_x32));
+    sandbox_rig_expect_killed(WEIR_SANDBOX_RECOVERY, &(struct sandbox_call)SANDBOX_CALL(call_as_x32));
+    int status = sandbox_rig_run(WEIR_SANDBOX_READING, call_as_32_bits);
     /* SIGSEGV: a kernel without CONFIG_IA32_EMULATION knows no such call. */
     cr_expect(WIFSIGNALED(status) && (WTERMSIG(status) == SIGSYS || WTERMSIG(status) == SIGSEGV), "status %#x",
               (unsigned)status);
 }
 #endif
-
-/* A broken assertion is to be seen as one. */
-Test(sandbox, abort_is_an_abort)
-{
-    int status = run(WEIR_SANDBOX_READING, abort);
-    cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, "status %#x", (unsigned)status);
-}
 
 static void expect_no_new_privileges(void)
 {
@@ -352,5 +221,5 @@ static void expect_no_new_privileges(void)
 
 Test(sandbox, nothing_that_is_executed_later_could_have_more_rights)
 {
-    expect_survived(WEIR_SANDBOX_RECOVERY, expect_no_new_privileges, "expect_no_new_privileges");
+    sandbox_rig_expect_survived(WEIR_SANDBOX_RECOVERY, &(struct sandbox_call)SANDBOX_CALL(expect_no_new_privileges));
 }

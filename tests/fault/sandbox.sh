@@ -114,3 +114,22 @@ test_output_that_cannot_be_written_is_told() {
         expect_eq "$command with standard output closed: status" "$code" 125
     done
 }
+
+# A message is written under the filter: each ends in its warning, and the command does what it is for.
+test_warnings_come_through() {
+    perf record -q -a -e 'workqueue:*' -o whole.data sleep 0.1 2>perf.err || fail "perf record: $(cat perf.err)"
+    head -c -5000 whole.data >cut.data
+    local option code
+    for option in --no-json --json; do
+        code=0
+        "$WEIR_PROGRAM" dump $option --event typo whole.data >out 2>err || code=$?
+        expect_eq "dump $option --event: status" "$code" 0
+        expect_eq "messages" "$(cat err)" \
+            "weir: warning: whole.data has no event 'typo'; weir info shows those that it has"
+        code=0
+        "$WEIR_PROGRAM" dump $option -i cut.data >out 2>err || code=$?
+        expect_eq "dump $option of what is cut: status" "$code" 0
+        expect_eq "warnings" "$(grep -c '^weir: warning: fields of tracepoints are not decoded: cut.data: ' err)" 1
+        [ -s out ] || fail "nothing was dumped"
+    done
+}
