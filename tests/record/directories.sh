@@ -15,6 +15,20 @@ expect_agreement() {
     expect_line info.json '"form":"directory"'
 }
 
+# lost_by_perf: samples of `it` that perf lost, by the kernel's count.
+lost_by_perf() {
+    perf report --stats -i it 2>perf.err | awk '
+        inside && $1 == "LOST_SAMPLES" { sum += $3 }
+        / stats:$/ { inside = $1 != "Aggregated" }
+        END { print sum + 0 }'
+}
+
+# expect_calls CALLS: perf's recorder has written or counted each. On a busy machine perf loses some, and with --threads
+# it has been seen to write samples twice.
+expect_calls() {
+    expect_at_least "getppid calls and losses" $(($(getppid_calls it) + $(lost_by_perf))) "$1"
+}
+
 test_option_that_wrote_one_is_refused_with_what_to_do() {
     weir_record --output-format=dir -o it -- touch ran
     expect_eq "status" "$status" 129
@@ -34,27 +48,32 @@ test_directory_is_read() {
 
 test_storm_is_read() {
     record_directory it -a -e raw_syscalls:sys_enter -c 1 -m 16M -- "$WEIR_LOAD" getppid 200000
-    expect_agreement it 200000
+    expect_agreement it
+    expect_calls 200000
 }
 
 # One zstd stream in each file; what reads a part of it must not need what is in another one.
 test_compressed_storm_is_read() {
     record_directory it -z -e raw_syscalls:sys_enter -c 1 -m 16M -- "$WEIR_LOAD" getppid 100000
-    expect_agreement it 100000
-    expect_eq "getppid calls" "$(getppid_calls it)" 100000
+    expect_agreement it
+    expect_calls 100000
 }
 
-# perf cannot read it before: what DIR_FORMAT says is written last.
+has_samples() { [ "$("$WEIR_PROGRAM" dump --type sample --json it 2>dump.err | wc -l)" -ge 10 ]; }
+
+# perf cannot read it before: what DIR_FORMAT says is written last. perf writes a ring when half of it is full.
 test_killed_recording_is_recovered() {
     local options samples perf
+    "$WEIR_LOAD" spin 0 &
+    at_end kill $!
     for options in '-e cpu-clock -F 2000' '-z -e cpu-clock -F 2000'; do
         rm -rf it whole
         # shellcheck disable=SC2086 # words
-        perf record --threads -o it -a $options >perf.out 2>&1 &
+        perf record --threads -o it -a -m 64K $options >perf.out 2>&1 &
         perf=$!
         wait_until test -s it/data.0
         "$WEIR_LOAD" forks 50 1
-        sleep 2
+        wait_until has_samples
         kill -KILL "$perf"
         wait "$perf" || true
         "$WEIR_PROGRAM" recover -q -o whole it
