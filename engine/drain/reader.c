@@ -129,6 +129,7 @@ static void publish_counts(struct weir_reader *reader)
     if (reader->told_handed == reader->sink.handed)
         return;
     reader->told_handed = reader->sink.handed;
+    weir_reader_rings_tell(&reader->rings);
     uint64_t starved = 0;
     for (unsigned i = 0; i < reader->rings.count; i++)
         starved += reader->rings.at[i].lost_while_starved;

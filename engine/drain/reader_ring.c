@@ -67,14 +67,30 @@ unsigned weir_reader_rings_mapped(const struct weir_reader_rings *rings)
     return count;
 }
 
+static uint64_t ring_samples(const struct weir_reader_rings *rings, const struct weir_reader_ring *r)
+{
+    uint64_t samples = 0;
+    for (unsigned event = 0; event < rings->event_count; event++)
+        samples += r->counts.samples[event];
+    return samples;
+}
+
 uint64_t weir_reader_rings_samples(const struct weir_reader_rings *rings)
 {
     uint64_t samples = 0;
-    for (unsigned i = 0; i < rings->count; i++) {
-        for (unsigned event = 0; event < rings->event_count; event++)
-            samples += rings->at[i].counts.samples[event];
-    }
+    for (unsigned i = 0; i < rings->count; i++)
+        samples += ring_samples(rings, &rings->at[i]);
     return samples;
+}
+
+void weir_reader_rings_tell(struct weir_reader_rings *rings)
+{
+    for (unsigned i = 0; i < rings->count; i++) {
+        struct weir_reader_ring *r = &rings->at[i];
+        /* Relaxed: see the fields. */
+        atomic_store_explicit(&r->told_samples, ring_samples(rings, r), memory_order_relaxed);
+        atomic_store_explicit(&r->told_lost, r->counts.lost_reported, memory_order_relaxed);
+    }
 }
 
 void weir_reader_ring_set_poll_fds(struct weir_reader_ring *r, const int *fds, unsigned count)

@@ -61,6 +61,10 @@ struct weir_reader_ring {
     struct weir_walk_counts counts; /* its times are those of the last block */
     struct weir_shed_gap *gaps;     /* owned; [event]: dropped samples; NULL: the ring never drops */
     bool untold;                    /* gaps holds samples that no record of the file reports yet */
+    /* As of the last step of the reader that handed over a chunk, for the status. By the reader, relaxed: each number
+     * stands for itself. */
+    _Atomic uint64_t told_samples;
+    _Atomic uint64_t told_lost; /* sum of the LOST records */
 };
 
 /* All rings of one reader. */
@@ -84,6 +88,9 @@ unsigned weir_reader_rings_mapped(const struct weir_reader_rings *rings);
 
 /* Samples drained so far, of all events. Reader thread. */
 uint64_t weir_reader_rings_samples(const struct weir_reader_rings *rings);
+
+/* Publishes told_samples and told_lost of all rings. Reader thread. */
+void weir_reader_rings_tell(struct weir_reader_rings *rings);
 
 /* Names the descriptors that report a ring's wake-ups; -1 entries are skipped. Before the thread runs, or of a dormant
  * ring. */

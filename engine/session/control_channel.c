@@ -174,7 +174,7 @@ static void execute(struct weir_control_channel *channel, const struct weir_cont
             show_answer(channel);
         break;
     case WEIR_CONTROL_STATUS:
-        host->tell_status(host->ctx, &channel->answer);
+        host->tell_status(host->ctx, command->detail, &channel->answer);
         if (channel->out_fd < 0)
             show_answer(channel);
         break;

@@ -14,6 +14,7 @@ enum argument {
     ARGUMENT_NONE,
     ARGUMENT_EVENT,
     ARGUMENT_DETAIL,
+    ARGUMENT_VERBOSE,
 };
 
 static const struct {
@@ -25,7 +26,7 @@ static const struct {
     {"evlist", WEIR_CONTROL_EVLIST, ARGUMENT_DETAIL},   {"dump", WEIR_CONTROL_DUMP, ARGUMENT_NONE},
     {"snapshot", WEIR_CONTROL_SNAPSHOT, ARGUMENT_NONE}, {"snapshot-alloc", WEIR_CONTROL_SNAPSHOT_ALLOC, ARGUMENT_NONE},
     {"switch", WEIR_CONTROL_SWITCH, ARGUMENT_NONE},     {"ping", WEIR_CONTROL_PING, ARGUMENT_NONE},
-    {"stop", WEIR_CONTROL_STOP, ARGUMENT_NONE},         {"status", WEIR_CONTROL_STATUS, ARGUMENT_NONE},
+    {"stop", WEIR_CONTROL_STOP, ARGUMENT_NONE},         {"status", WEIR_CONTROL_STATUS, ARGUMENT_VERBOSE},
 };
 
 static int refuse_word(const char *line, int length, struct weir_error *err)
@@ -59,6 +60,14 @@ static int parse_detail(const char *text, struct weir_control_command *command, 
     return weir_error_set(err, -EINVAL, "evlist takes -v, -g or -F, not '%s'", text);
 }
 
+static int parse_verbose(const char *text, struct weir_control_command *command, struct weir_error *err)
+{
+    if (strcmp(text, "-v") != 0)
+        return weir_error_set(err, -EINVAL, "status takes -v, not '%s'", text);
+    command->detail = WEIR_CONTROL_VERBOSE;
+    return 0;
+}
+
 int weir_control_parse(const char *line, struct weir_control_command *command, struct weir_error *err)
 {
     *command = (struct weir_control_command){.quiet = line[0] == '-'};
@@ -75,6 +84,8 @@ int weir_control_parse(const char *line, struct weir_control_command *command, s
             return weir_error_set(err, -EINVAL, "control command '%s' ends with a blank", words[i].word);
         if (words[i].argument == ARGUMENT_DETAIL)
             return parse_detail(argument, command, err);
+        if (words[i].argument == ARGUMENT_VERBOSE)
+            return parse_verbose(argument, command, err);
         if (words[i].argument == ARGUMENT_NONE)
             return weir_error_set(err, -EINVAL, "control command '%s' takes no argument", words[i].word);
         command->event = argument;

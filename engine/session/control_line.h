@@ -7,7 +7,7 @@
  *
  *     enable [EVENT]     disable [EVENT]     evlist [-v|-g|-F]     snapshot     ping     stop
  *
- * weir adds dump, snapshot-alloc, switch and status. A minus sign before a command says that the client wants no
+ * weir adds dump, snapshot-alloc, switch and status [-v]. A minus sign before a command says that the client wants no
  * answer. weir ignores empty lines.
  */
 #ifndef WEIR_ENGINE_SESSION_CONTROL_LINE_H
@@ -33,9 +33,9 @@ enum weir_control_verb {
     WEIR_CONTROL_STATUS,
 };
 
-enum weir_control_detail { /* of evlist */
+enum weir_control_detail { /* of evlist; of status: the first two */
     WEIR_CONTROL_NAMES,
-    WEIR_CONTROL_VERBOSE, /* -v: attrs */
+    WEIR_CONTROL_VERBOSE, /* -v: attrs; of status: the values of each place */
     WEIR_CONTROL_GROUPS,  /* -g */
     WEIR_CONTROL_FREQ,    /* -F */
 };
@@ -44,7 +44,7 @@ struct weir_control_command {
     enum weir_control_verb verb;
     bool quiet;                      /* the client wants no answer */
     const char *event;               /* of enable and disable, borrowed from the line; NULL: all events */
-    enum weir_control_detail detail; /* of evlist */
+    enum weir_control_detail detail; /* of evlist and status */
 };
 
 /*

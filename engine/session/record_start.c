@@ -34,20 +34,24 @@ static const char *state_of(const struct weir_recording *recording)
     return recording->guard.suspended ? "suspended" : "enabled";
 }
 
-static void tell_status(void *ctx, struct weir_buf *out)
+static struct weir_status_sources status_sources(const struct weir_recording *recording)
+{
+    return (struct weir_status_sources){
+        .state = state_of(recording),
+        .elapsed_ns = weir_clock_now_ns(&weir_clock_monotonic) - recording->running_since_ns,
+        .files = recording->files.rotation.count + 1,
+        .plan = &recording->plan,
+        .events = &recording->path.events,
+        .pipeline = &recording->path.pipeline,
+        .triggers = &recording->coordinator.triggers,
+    };
+}
+
+static void tell_status(void *ctx, enum weir_control_detail detail, struct weir_buf *out)
 {
     const struct weir_recording *recording = ctx;
-    weir_status_append(
-        &(struct weir_status_sources){
-            .state = state_of(recording),
-            .elapsed_ns = weir_clock_now_ns(&weir_clock_monotonic) - recording->running_since_ns,
-            .files = recording->files.rotation.count + 1,
-            .plan = &recording->plan,
-            .events = &recording->path.events,
-            .pipeline = &recording->path.pipeline,
-            .triggers = &recording->coordinator.triggers,
-        },
-        out);
+    const struct weir_status_sources sources = status_sources(recording);
+    weir_status_append(&sources, detail == WEIR_CONTROL_VERBOSE, out);
 }
 
 /* ---- listening ---- */

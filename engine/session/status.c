@@ -1,8 +1,15 @@
 #include "engine/session/status.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "base/bits.h"
 #include "base/clock.h"
+#include "engine/session/machine_facts.h"
+#include "topology/topology.h"
+
+#define PER_MILLE 1000u
 
 struct sums {
     uint64_t bytes, samples, wakeups, starved; /* sums over records that the readers have handed over */
@@ -61,7 +68,139 @@ static void append_drains(const struct weir_pipeline *pipeline, struct weir_buf 
     weir_buf_printf(out, "},");
 }
 
-void weir_status_append(const struct weir_status_sources *sources, struct weir_buf *out)
+/* ---- figures ---- */
+
+static uint32_t fill_per_mille(const struct weir_reader_ring *r)
+{
+    return (uint32_t)(weir_ring_fill(&r->ring) * PER_MILLE / r->ring.bytes);
+}
+
+static bool is_shown(const struct weir_reader_ring *r)
+{
+    return !r->sideband && !weir_reader_ring_is_dormant(r); /* (ring-awake): an awake ring is mapped */
+}
+
+static void gather_rings(const struct weir_reader *reader, struct weir_status_figures *figures)
+{
+    for (unsigned i = 0; i < reader->rings.count; i++) {
+        const struct weir_reader_ring *r = &reader->rings.at[i];
+        if (!is_shown(r))
+            continue;
+        uint32_t fill = fill_per_mille(r);
+        figures->fill_per_mille = fill > figures->fill_per_mille ? fill : figures->fill_per_mille;
+        figures->lost += atomic_load_explicit(&r->told_lost, memory_order_relaxed); /* relaxed: as in sum_readers() */
+    }
+}
+
+void weir_status_gather(const struct weir_status_sources *sources, struct weir_status_figures *figures)
+{
+    const struct weir_pipeline *pipeline = sources->pipeline;
+    struct sums sums = {0};
+    sum_readers(pipeline, &sums);
+    *figures = (struct weir_status_figures){
+        .state = sources->state,
+        .elapsed_ns = sources->elapsed_ns,
+        .samples = sums.samples,
+        .bytes = sums.bytes,
+        .shed = sums.shed,
+        .files = sources->files,
+        .pool_per_mille =
+            (uint32_t)((uint64_t)weir_pool_used_count(&pipeline->pool) * PER_MILLE / pipeline->pool.chunk_count),
+    };
+    for (unsigned i = 0; i < pipeline->reader_count; i++)
+        gather_rings(pipeline->readers[i], figures);
+}
+
+/* ---- places ---- */
+
+/* The functions below return one value of a place. r: its data ring; NULL: none, because its CPU is offline. */
+
+static const struct weir_topology_cpu *cpu_of(const struct weir_status_sources *sources, unsigned place)
+{
+    int cpu = sources->pipeline->setup.places[place].cpu;
+    return cpu < 0 ? NULL : weir_topology_cpu(sources->plan->machine->topology, (unsigned)cpu);
+}
+
+static int64_t id_of(const struct weir_status_sources *sources, unsigned place, const struct weir_reader_ring *r)
+{
+    const struct weir_event_place *at = &sources->pipeline->setup.places[place];
+    (void)r;
+    return at->cpu < 0 ? at->task : at->cpu;
+}
+
+static int64_t node_of(const struct weir_status_sources *sources, unsigned place, const struct weir_reader_ring *r)
+{
+    const struct weir_topology_cpu *cpu = cpu_of(sources, place);
+    (void)r;
+    return cpu ? cpu->node : 0;
+}
+
+static int64_t package_of(const struct weir_status_sources *sources, unsigned place, const struct weir_reader_ring *r)
+{
+    const struct weir_topology_cpu *cpu = cpu_of(sources, place);
+    (void)r;
+    return cpu ? cpu->package : 0;
+}
+
+static int64_t fill_of(const struct weir_status_sources *sources, unsigned place, const struct weir_reader_ring *r)
+{
+    (void)sources;
+    (void)place;
+    return r ? (int64_t)fill_per_mille(r) : -1;
+}
+
+static int64_t samples_of(const struct weir_status_sources *sources, unsigned place, const struct weir_reader_ring *r)
+{
+    (void)sources;
+    (void)place;
+    return r ? (int64_t)atomic_load_explicit(&r->told_samples, memory_order_relaxed) : 0; /* relaxed: sum_readers() */
+}
+
+static int64_t lost_of(const struct weir_status_sources *sources, unsigned place, const struct weir_reader_ring *r)
+{
+    (void)sources;
+    (void)place;
+    return r ? (int64_t)atomic_load_explicit(&r->told_lost, memory_order_relaxed) : 0; /* relaxed: sum_readers() */
+}
+
+static void append_places(const struct weir_status_sources *sources, struct weir_buf *out)
+{
+    static const struct {
+        const char *name;
+        int64_t (*value)(const struct weir_status_sources *sources, unsigned place, const struct weir_reader_ring *r);
+    } columns[] = {
+        {"id", id_of},           {"node", node_of}, {"package", package_of}, {"fill_per_mille", fill_of},
+        {"samples", samples_of}, {"lost", lost_of},
+    };
+    const struct weir_pipeline *pipeline = sources->pipeline;
+    unsigned count = pipeline->setup.place_count;
+    const struct weir_reader_ring **rings = calloc(count, sizeof(const struct weir_reader_ring *));
+    if (!rings) {
+        weir_buf_fail(out, -ENOMEM);
+        return;
+    }
+    for (unsigned i = 0; i < pipeline->reader_count; i++) {
+        const struct weir_reader_rings *of_reader = &pipeline->readers[i]->rings;
+        for (unsigned j = 0; j < of_reader->count; j++) {
+            if (is_shown(&of_reader->at[j]))
+                rings[of_reader->at[j].place] = &of_reader->at[j];
+        }
+    }
+    weir_buf_printf(out, ",\"places\":{\"kind\":\"%s\"",
+                    count > 0 && pipeline->setup.places[0].cpu < 0 ? "task" : "cpu");
+    for (size_t column = 0; column < WEIR_ARRAY_COUNT(columns); column++) {
+        weir_buf_printf(out, ",\"%s\":[", columns[column].name);
+        for (unsigned place = 0; place < count; place++)
+            weir_buf_printf(out, "%s%" PRId64, place ? "," : "", columns[column].value(sources, place, rings[place]));
+        weir_buf_append_u8(out, ']');
+    }
+    weir_buf_append_u8(out, '}');
+    free(rings);
+}
+
+/* ---- the line ---- */
+
+void weir_status_append(const struct weir_status_sources *sources, bool places, struct weir_buf *out)
 {
     const struct weir_pipeline *pipeline = sources->pipeline;
     const struct weir_recording_plan *plan = sources->plan;
@@ -88,5 +227,7 @@ void weir_status_append(const struct weir_status_sources *sources, struct weir_b
     weir_buf_printf(out, "\"snapshots\":%" PRIu64 ",", pipeline->rounds.snapshots);
     append_drains(pipeline, out);
     append_triggers(sources->triggers, out);
+    if (places)
+        append_places(sources, out);
     weir_buf_printf(out, "}\n");
 }

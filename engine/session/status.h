@@ -2,11 +2,13 @@
  * The status of a recording, as one line of JSON (docs/json.md): the answer to the control command "status".
  *
  * Reads counters that readers, writer and kernel keep anyway. Each read is relaxed and by itself: the sums belong to a
- * moment, not to one instant. Coordinator thread.
+ * moment, not to one instant. Who draws a line for the user takes the figures alone, which cost no system call.
+ * Coordinator thread.
  */
 #ifndef WEIR_ENGINE_SESSION_STATUS_H
 #define WEIR_ENGINE_SESSION_STATUS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -25,7 +27,22 @@ struct weir_status_sources { /* all borrowed for the call */
     const struct weir_triggers *triggers;
 };
 
-/* Appends the line to out. Costs one read(2) for each event and CPU. Allocates. */
-void weir_status_append(const struct weir_status_sources *sources, struct weir_buf *out);
+struct weir_status_figures {
+    const char *state;
+    uint64_t elapsed_ns;
+    uint64_t samples, bytes; /* that readers have handed over */
+    uint64_t lost;           /* samples, as the LOST records of data rings report */
+    uint64_t shed;           /* samples that weir dropped under pressure */
+    uint64_t files;
+    uint32_t fill_per_mille; /* of the fullest data ring, now */
+    uint32_t pool_per_mille; /* of the memory between readers and writer, in use now */
+};
+
+/* Reads the figures. Makes no system call, allocates nothing. */
+void weir_status_gather(const struct weir_status_sources *sources, struct weir_status_figures *figures);
+
+/* Appends the line to out. places: with the values of each place. Costs one read(2) for each event and CPU. Allocates.
+ */
+void weir_status_append(const struct weir_status_sources *sources, bool places, struct weir_buf *out);
 
 #endif

@@ -50,10 +50,10 @@ static void list_events(void *ctx, enum weir_control_detail detail, struct weir_
     weir_buf_printf(out, "first %d\nsecond\n", detail);
 }
 
-static void tell_status(void *ctx, struct weir_buf *out)
+static void tell_status(void *ctx, enum weir_control_detail detail, struct weir_buf *out)
 {
     (void)ctx;
-    weir_buf_printf(out, "{}\n");
+    weir_buf_printf(out, detail == WEIR_CONTROL_VERBOSE ? "{\"places\":{}}\n" : "{}\n");
 }
 
 void control_rig_init(struct control_rig *rig)

@@ -129,9 +129,10 @@ Test(control_channel, answers_that_nobody_reads_are_dropped_with_one_warning)
     fini(&f);
 }
 
-static void tell_at_length(void *ctx, struct weir_buf *out)
+static void tell_at_length(void *ctx, enum weir_control_detail detail, struct weir_buf *out)
 {
     (void)ctx;
+    (void)detail;
     weir_buf_printf(out, "%*s\n", PIPE_BUF, "");
 }
 
@@ -174,6 +175,8 @@ Test(control_channel, every_command_is_answered_as_perf_does)
     expect_answer(&f, "evlist\n", "ack\n$");
     cr_assert_eq(f.rig.infos, 2); /* its lines are for the user's eyes */
     expect_answer(&f, "status\n", "{}\nack\n$");
+    expect_answer(&f, "status -v\n", "{\"places\":{}}\nack\n$");
+    expect_answer(&f, "status -g\n", "error: status takes -v, not '-g'\n$");
     expect_answer(&f, "-ping\n", "");
     expect_answer(&f, "-bogus\n", "");
     fini(&f);

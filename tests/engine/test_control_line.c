@@ -64,6 +64,7 @@ Test(control_line, commands_are_understood)
         {"ping", {.verb = WEIR_CONTROL_PING}},
         {"stop", {.verb = WEIR_CONTROL_STOP}},
         {"status", {.verb = WEIR_CONTROL_STATUS}},
+        {"status -v", {.verb = WEIR_CONTROL_STATUS, .detail = WEIR_CONTROL_VERBOSE}},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(cases); i++) {
         struct weir_control_command command;

@@ -16,7 +16,7 @@ expect_recording() {
 }
 
 test_each_name_of_the_tables_is_printed_somewhere() {
-    expect_members --sources "$here/../../cli" "$here/../../format"
+    expect_members --sources "$here/../../cli" "$here/../../format" "$here/../../engine/session"
 }
 
 test_samples_and_side_records() {
@@ -68,4 +68,25 @@ test_lists_checks_and_benchmarks() {
     expect_members "weir doctor" it.json
     "$WEIR_PROGRAM" bench drain --json --cpus 2 --nodes 2 --records 1000 >it.json
     expect_members "weir bench drain" it.json
+}
+
+test_status_of_a_recording() {
+    open_fifos
+    start_record it.data -a -e raw_syscalls:sys_enter -c 1 -m 1M --control fifo:ctl,ack
+    "$WEIR_LOAD" getppid 100000
+    sleep 1.2 # a round: what was handed over by then is told
+    echo 'status -v' >&7
+    read -r -t 20 -u 8 json
+    read -r -t 20 -u 8
+    ask stop
+    await_record
+    printf '%s' "$json" | tr -d '\0' >it.json
+    expect_members status it.json
+    expect_eq "places" "$(python3 -c '
+import json
+status = json.load(open("it.json"))
+places = status["places"]
+assert len({len(column) for name, column in places.items() if name != "kind"}) == 1
+print(places["kind"], len(places["id"]), sum(places["samples"]) == status["samples"], sum(places["samples"]) >= 100000)
+')" "cpu $(cpus_online) True True"
 }
