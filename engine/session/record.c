@@ -80,6 +80,7 @@ static int record(struct weir_recording *recording, bool *workload_failed, struc
         return result;
     }
     enter(recording, WEIR_RECORDING_RUNNING);
+    weir_notice_limiter_start(recording->notices.limiter);
     recording->running_since_ns = weir_clock_now_ns(&weir_clock_monotonic);
     weir_event_toggle_begin(&recording->toggle, !recording->plan.config.starts_disabled);
     recording->result->end = weir_coordinator_run(&recording->coordinator);
@@ -92,13 +93,18 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
 {
     memset(result, 0, sizeof(*result));
     *workload_failed = false;
+    struct weir_record_options limited = *options;
     struct weir_recording recording = {
-        .options = options,
+        .options = &limited,
         .result = result,
         .workload = WEIR_WORKLOAD_INIT,
         .cpu_follower = WEIR_CPU_FOLLOWER_INIT,
         .path.aux = WEIR_AUX_KEEPER_INIT,
     };
+    if (options->notices)
+        recording.notices = *options->notices;
+    recording.notices.limiter = weir_notice_limiter_new(&weir_clock_monotonic);
+    limited.notices = &recording.notices;
     int code = record(&recording, workload_failed, err);
     if (code == -EMFILE)
         weir_open_error_hint_files(err, weir_recording_plan_fds_needed(&recording.plan, recording.targets.count),
@@ -107,5 +113,6 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
         weir_error_hint(err, "the size of files is limited: ulimit -f shows to how much");
     weir_recording_release(&recording);
     enter(&recording, WEIR_RECORDING_OVER);
+    weir_notice_limiter_free(recording.notices.limiter, options->notices);
     return code;
 }

@@ -43,9 +43,10 @@ enum weir_recording_phase {
 };
 
 struct weir_recording {
-    const struct weir_record_options *options; /* borrowed */
+    const struct weir_record_options *options; /* borrowed; with `notices` */
     struct weir_record_result *result;         /* borrowed */
     enum weir_recording_phase phase;
+    struct weir_notice_sink notices; /* the caller's, with a limiter, which is owned and starts with RUNNING */
 
     struct weir_machine_facts machine; /* const after PLANNING, but for the limit on descriptors */
     struct weir_recording_plan plan;   /* const after OPENING */
