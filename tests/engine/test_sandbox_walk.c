@@ -420,7 +420,7 @@ static void abort_as_musl(void)
     syscall(SYS_tkill, syscall(SYS_gettid), SIGABRT);
 }
 
-/* malloc's own message: sanitizers have another. */
+#ifndef WEIR_HAS_SANITIZER /* malloc's own message: sanitizers have another */
 static void free_twice(void)
 {
     char *volatile memory = malloc(2048), *volatile behind = malloc(2048);
@@ -428,6 +428,7 @@ static void free_twice(void)
     free(memory);
     free(behind);
 }
+#endif
 
 static void expect_abort(const struct sandbox_call *call)
 {
