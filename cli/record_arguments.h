@@ -12,6 +12,7 @@
 
 #include "base/cpuset.h"
 #include "cli/option.h"
+#include "cli/record_status.h"
 #include "cli/ring_options.h"
 #include "engine/events/event_list.h"
 #include "engine/session/record.h"
@@ -73,6 +74,7 @@ struct weir_record_arguments {
     bool print_config;
     unsigned verbosity;
     bool quiet;
+    struct weir_status_choice status; /* options.watch follows from it */
     bool max_loss_given;
     uint64_t max_loss_ppm; /* --max-loss, in millionths of all samples */
 };

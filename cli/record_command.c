@@ -9,6 +9,7 @@
 #include "cli/record_command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,7 +67,7 @@ static void print_report(struct weir_print *print, const struct weir_record_opti
 }
 
 /* The exit status. */
-static int record(const struct weir_record_arguments *arguments, struct weir_print *print)
+static int record(struct weir_record_arguments *arguments, struct weir_print *print)
 {
     /* The workload gets back what weir was called with. */
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write */
@@ -78,7 +79,12 @@ static int record(const struct weir_record_arguments *arguments, struct weir_pri
     struct weir_record_result result = {0};
     struct weir_error err = {0};
     bool workload_failed = false;
+    struct weir_record_status shown;
+    if (weir_record_status_begin(&shown, &arguments->status, print))
+        arguments->options.watch = &shown.watch;
     int code = weir_record_run(&arguments->options, &result, &workload_failed, &err);
+    weir_record_status_end(&shown);
+    arguments->options.watch = NULL;
 
     /* A failure at the end leaves a file with what was good. */
     if (result.file_bytes > 0)
@@ -126,6 +132,11 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
     if (code < 0)
         return weir_answer_refusal(print, code, &err);
 
+    if (arguments->status.kind == WEIR_STATUS_JSON && fcntl(arguments->status.json_fd, F_GETFD) < 0) {
+        code =
+            weir_error_set_errno(&err, -errno, "descriptor %d of --status cannot be used", arguments->status.json_fd);
+        return weir_answer_refusal(print, code, &err);
+    }
     choose_output(arguments);
     complete_options(&arguments->options, invocation, &notices);
     struct weir_event_list events = WEIR_EVENT_LIST_INIT;

@@ -48,6 +48,7 @@
 #include "engine/session/ledger.h"
 #include "engine/session/record_file.h"
 #include "engine/session/record_result.h"
+#include "engine/session/record_watch.h"
 #include "engine/session/recording_plan.h"
 #include "engine/session/sideband_host.h"
 #include "engine/session/trigger.h"
@@ -60,7 +61,8 @@ struct weir_file_series_hooks {
     void (*later_file_began)(void *ctx); /* a later file has its beginning, which names the CPUs of the start */
     void (*snapshot_ended)(void *ctx);   /* a rotation that a snapshot began is over */
     bool (*is_hurried)(void *ctx);       /* a signal asks for a quick end */
-    void *ctx;                           /* borrowed */
+    void (*enter_step)(void *ctx, enum weir_ending_step step);
+    void *ctx; /* borrowed */
 };
 
 struct weir_file_series_setup { /* all pointers are borrowed until close() */

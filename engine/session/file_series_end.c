@@ -13,6 +13,13 @@ static bool is_hurried(void *ctx)
     return hooks->is_hurried && hooks->is_hurried(hooks->ctx);
 }
 
+static void enter_step(const struct weir_file_series *series, enum weir_ending_step step)
+{
+    const struct weir_file_series_hooks *hooks = &series->setup.hooks;
+    if (hooks->enter_step)
+        hooks->enter_step(hooks->ctx, step);
+}
+
 static bool is_stream(const struct weir_file_series *series)
 {
     return series->current->kind == WEIR_RECORD_OUTPUT_STREAM;
@@ -71,12 +78,14 @@ static struct outcome end_data(struct weir_file_series *series, struct weir_erro
                                           &series->current->last_records);
     if (outcome.counted == 0)
         outcome.counted = send_losses(series);
+    enter_step(series, WEIR_ENDING_BUILD_IDS);
     outcome.gathered = weir_sideband_host_stop(setup->sideband, series->current->number, is_hurried(series), err);
     if (outcome.counted == 0)
         outcome.counted = send_build_ids(series);
     if (setup->append && outcome.gathered == 0)
         outcome.gathered =
             weir_append_add_build_ids(setup->append, setup->sideband->build_ids, setup->sideband->build_id_count);
+    enter_step(series, WEIR_ENDING_WRITE);
     weir_pipeline_stop_writer(setup->pipeline);
     weir_file_rotation_end(series);
     if (outcome.counted == 0)
@@ -114,6 +123,7 @@ static void complete_file(struct weir_file_series *series)
 /* Writes the features of the last file. With --on-full=rotate removes older files until the features find room. */
 static int finish_file(struct weir_file_series *series, struct weir_error *err)
 {
+    enter_step(series, WEIR_ENDING_FEATURES);
     int result = weir_record_file_finish(series->current, series->setup.facts, err);
     while (weir_output_lacks_space(result) && weir_file_finisher_make_room(series->finisher)) {
         *err = (struct weir_error){0};
@@ -131,6 +141,7 @@ static int sync_file(struct weir_file_series *series, struct weir_error *err)
                     "signal while finishing: not waiting until the file is on the disk");
         return 0;
     }
+    enter_step(series, WEIR_ENDING_SYNC);
     return weir_record_file_sync(series->current, err);
 }
 
@@ -164,6 +175,7 @@ static int keep_file(struct weir_file_series *series, bool keeps_snapshot, struc
     result->files = 1;
     if (!series->finisher)
         return 0;
+    enter_step(series, WEIR_ENDING_FILES);
     result->stamped =
         plan->options->rotation.timestamp && weir_output_file_has_name(weir_output_file_of(series->current->output));
     weir_file_finisher_stop(series->finisher, is_hurried, series);
@@ -219,8 +231,10 @@ int weir_file_series_finish(struct weir_file_series *series, bool keeps_snapshot
     int kept = keep_file(series, keeps_snapshot, is_first_failure ? err : &unheard);
     if (finished == 0)
         finished = kept;
-    if (finished == 0 && !is_hurried(series))
+    if (finished == 0 && !is_hurried(series)) {
+        enter_step(series, WEIR_ENDING_CACHE);
         weir_sideband_host_fill_cache(series->setup.sideband);
+    }
     /* A consumer of a stream may close it early, as head(1) does; this is no failure. */
     series->consumer_gone = is_stream(series) && write_error == -EPIPE;
     if (series->consumer_gone || series->given_up)

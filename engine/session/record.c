@@ -42,6 +42,14 @@ bool weir_recording_is_hurried(void *ctx)
     return weir_coordinator_is_hurried(&recording->coordinator);
 }
 
+void weir_recording_enter_step(void *ctx, enum weir_ending_step step)
+{
+    const struct weir_recording *recording = ctx;
+    const struct weir_record_watch *watch = recording->options->watch;
+    if (watch && watch->enter_step)
+        watch->enter_step(watch->ctx, step);
+}
+
 /* Goes from a held command to a running, recorded command. Returns 0 or -errno with err. */
 static int bring_up(struct weir_recording *recording, bool *workload_failed, struct weir_error *err)
 {

@@ -30,6 +30,7 @@ static void end_workload(struct weir_recording *recording, enum weir_record_end 
     tell_of_consumer(recording, end);
     if (!recording->options->command)
         return;
+    weir_recording_enter_step(recording, WEIR_ENDING_COMMAND);
     if (end == WEIR_RECORD_END_SIGNAL || end == WEIR_RECORD_END_TARGETS || end == WEIR_RECORD_END_SCHEDULE ||
         end == WEIR_RECORD_END_ASKED || end == WEIR_RECORD_END_SIZE)
         weir_workload_ask_to_end(workload);
@@ -74,6 +75,7 @@ static int drain(struct weir_recording *recording, struct weir_error *err)
 {
     const struct weir_record_options *options = recording->options;
     struct weir_event_set *events = &recording->path.events;
+    weir_recording_enter_step(recording, WEIR_ENDING_DRAIN);
     bool asks_at_end = weir_trigger_sources_ask_at_end(&recording->plan, &recording->workload);
     weir_trigger_sources_end_with_ftrace(&recording->asking, asks_at_end);
     weir_event_set_end(events);
@@ -127,6 +129,7 @@ void weir_recording_release(struct weir_recording *recording)
     weir_workload_fini(&recording->workload);
     weir_control_fini(&recording->control);
     weir_trigger_sources_close(&recording->asking);
+    weir_status_ticker_close(&recording->ticker);
     weir_targets_fini(&recording->targets);
     weir_cpu_follower_close(&recording->cpu_follower);
     if (recording->phase >= WEIR_RECORDING_LISTENING)

@@ -175,6 +175,7 @@ static void init_files(struct weir_recording *recording)
                                                  .hooks = {.later_file_began = tell_cpus_again,
                                                            .snapshot_ended = complete_snapshot,
                                                            .is_hurried = weir_recording_is_hurried,
+                                                           .enter_step = weir_recording_enter_step,
                                                            .ctx = recording},
                                              });
 }

@@ -238,6 +238,7 @@ static const struct {
     {"record", "switch-output-event", {"bogus", "cs:"}, "", "true"},
     {"record", "snapshot", {"x", "ee", "e0", "16385G"}, "", "true"},
     {"record", "aux-sample", {"x", "0", "61441", "e"}, "", "true"},
+    {"record", "status", {"x", "json:", "json:x", "json:2147483648"}, "", "true"},
     {"record", "control", {"x", "fd:x", "fifo:", "fd:1,2,3"}, "", "true"},
 };
 
