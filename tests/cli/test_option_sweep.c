@@ -248,7 +248,8 @@ static const struct {
 } any_text[] = {
     {"bench drain", "output"}, {"dump", "event"},        {"dump", "input"},       {"info", "input"},
     {"record", "buildid-dir"}, {"record", "clang-path"}, {"record", "clang-opt"}, {"record", "vmlinux"},
-    {"record", "output"},      {"recover", "input"},     {"recover", "output"},   {"verify", "input"},
+    {"record", "output"},      {"recover", "input"},     {"recover", "output"},   {"report", "event"},
+    {"report", "input"},       {"report", "output"},     {"report", "symfs"},     {"verify", "input"},
 };
 
 static void expect_bad_text(const struct weir_command *command, const struct weir_option *option)

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <mntent.h>
 #include <poll.h>
+#include <pthread.h>
 #include <pty.h>
 #include <signal.h>
 #include <stdio.h>
@@ -298,6 +299,25 @@ Test(sandbox_walk, recovery_goes_on)
                                                 SANDBOX_CALL(read_mounts), SANDBOX_CALL(read_program)};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(calls); i++)
         sandbox_rig_expect_survived(WEIR_SANDBOX_RECOVERY, &calls[i]);
+}
+
+static void *do_nothing(void *argument)
+{
+    return argument;
+}
+
+static void start_thread(void)
+{
+    pthread_t thread;
+    expect(pthread_create(&thread, NULL, do_nothing, NULL) == 0);
+    expect(pthread_join(thread, NULL) == 0);
+}
+
+Test(sandbox_walk, symbols_are_read_by_threads)
+{
+    static const struct sandbox_call calls[] = {SANDBOX_CALL(read_program), SANDBOX_CALL(start_thread)};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(calls); i++)
+        sandbox_rig_expect_survived(WEIR_SANDBOX_SYMBOLS, &calls[i]);
 }
 
 /* ---- signals ---- */
