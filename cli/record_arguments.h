@@ -70,7 +70,8 @@ struct weir_record_arguments {
     bool timestamp, sample_cpu, timestamp_boundary, buildid_all;
 
     /* What the command does beside the recording. */
-    bool list_registers; /* -I? or --user-regs=?: show them, and that is all */
+    const char *report_path; /* --report; NULL: none */
+    bool list_registers;     /* -I? or --user-regs=?: show them, and that is all */
     bool print_config;
     unsigned verbosity;
     bool quiet;

@@ -23,12 +23,12 @@
 #include "cli/event_options.h"
 #include "cli/exit_status.h"
 #include "cli/record_options.h"
+#include "cli/record_outcome.h"
 #include "cli/record_report.h"
 #include "cli/sample_arguments.h"
 #include "cli/target_options.h"
 #include "engine/events/cgroup.h"
 #include "engine/events/event_list.h"
-#include "engine/kernel/kernel_limits.h"
 #include "engine/session/record.h"
 
 _Static_assert(WEIR_VALUE_FREQ_MAX == WEIR_RECORD_FREQ_MAX, "\"max\" must reach the engine as it is");
@@ -49,14 +49,10 @@ static void complete_options(struct weir_record_options *options, const struct w
 static void print_report(struct weir_print *print, const struct weir_record_options *options,
                          const struct weir_record_result *result)
 {
-    struct weir_kernel_limits limits;
-    weir_kernel_limits_read(&limits, NULL);
     struct weir_report_context context = {
         .output_path = options->output_path,
         .is_stream = options->output_kind == WEIR_RECORD_OUTPUT_STREAM,
         .stamped = result->stamped,
-        .realtime_priority = options->readers.realtime_priority,
-        .limits = &limits,
     };
     struct weir_buf text = WEIR_BUF_INIT;
     if (print->verbosity >= 1)
@@ -64,6 +60,27 @@ static void print_report(struct weir_print *print, const struct weir_record_opti
     weir_report_closing(&text, result, &context);
     weir_print_lines(print, weir_buf_str(&text));
     weir_buf_fini(&text);
+}
+
+/* Writes the file of --report. 0, or -errno of an error that is printed. */
+static int write_outcome(const struct weir_record_arguments *arguments, const struct weir_record_outcome *outcome,
+                         const struct weir_print *print)
+{
+    struct weir_error err = {0};
+    int code = weir_record_outcome_write(arguments, outcome, &err);
+    if (code < 0)
+        weir_print_error(print, &err);
+    return code;
+}
+
+/* Answers that nothing is recorded because of err. The exit status. */
+static int refuse(const struct weir_record_arguments *arguments, const struct weir_print *print, int code,
+                  const struct weir_error *err)
+{
+    int status = weir_answer_refusal(print, code, err);
+    const struct weir_record_outcome outcome = {.err = err, .exit_status = status};
+    write_outcome(arguments, &outcome, print);
+    return status;
 }
 
 /* The exit status. */
@@ -104,6 +121,11 @@ static int record(struct weir_record_arguments *arguments, struct weir_print *pr
         status = WEIR_EXIT_LOSS;
         number = 0;
     }
+    const struct weir_record_outcome outcome = {.result = &result, .err = &err, .exit_status = status};
+    if (write_outcome(arguments, &outcome, print) < 0 && is_good) {
+        status = WEIR_EXIT_FAILURE;
+        number = 0;
+    }
     weir_record_result_fini(&result);
     if (number != 0)
         weir_answer_by_signal(number);
@@ -130,7 +152,7 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
     struct weir_error err = {0};
     int code = weir_record_options_resolve(arguments, (uint64_t)sysconf(_SC_PAGESIZE), &notices, &err);
     if (code < 0)
-        return weir_answer_refusal(print, code, &err);
+        return refuse(arguments, print, code, &err);
 
     if (arguments->status.kind == WEIR_STATUS_JSON && fcntl(arguments->status.json_fd, F_GETFD) < 0) {
         code =
@@ -155,7 +177,7 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
         code = weir_event_options_collect_triggers(&arguments->rotate_on, "--switch-output-event", &rotate_on, &err);
     if (code == 0)
         code = weir_event_options_collect_triggers(&arguments->snapshot_on, "--snapshot-on", &snapshot_on, &err);
-    int status = code < 0 ? weir_answer_refusal(print, code, &err) : record(arguments, print);
+    int status = code < 0 ? refuse(arguments, print, code, &err) : record(arguments, print);
     weir_event_list_fini(&events);
     weir_event_list_fini(&rotate_on);
     weir_event_list_fini(&snapshot_on);
@@ -224,6 +246,9 @@ static int configure_and_record(struct weir_record_arguments *arguments, struct 
         return show_config(print, &origins->settings);
     print->verbosity = arguments->verbosity;
     print->quiet = arguments->quiet;
+    result = weir_record_outcome_check(arguments, &err);
+    if (result < 0)
+        return weir_answer_refusal(print, result, &err);
     return resolve_and_record(arguments, invocation, print);
 }
 

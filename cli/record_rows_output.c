@@ -197,6 +197,17 @@ static const struct weir_option options[] = {
                    "files count together, removed ones included.",
     },
     {
+        .long_name = "report",
+        .argument = "FILE",
+        .kind = WEIR_OPTION_TEXT,
+        .field = FIELD(report_path, const char *),
+        .section = SECTION,
+        .help = "write the outcome to FILE as JSON: samples and losses by CPU, event and cause, with hints",
+        .details = "FILE appears in one step when recording has ended, also when it has failed; a report of an earlier "
+                   "recording is replaced. The recording keeps the same ledger: weir info --json shows it. No option "
+                   "of perf record.",
+    },
+    {
         .long_name = "timestamp-boundary",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,

@@ -67,6 +67,7 @@ struct weir_file_series_hooks {
 
 struct weir_file_series_setup { /* all pointers are borrowed until close() */
     const struct weir_recording_plan *plan;
+    const struct weir_kernel_limits *limits; /* for advice on losses */
     const struct weir_file_facts *facts;
     const struct weir_beginning *beginning;
     const struct weir_event_set *events;

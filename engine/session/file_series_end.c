@@ -3,6 +3,7 @@
 
 #include "engine/drain/record_rename.h"
 #include "engine/session/file_series_internal.h"
+#include "engine/session/loss_advice.h"
 #include "engine/session/record_sink.h"
 #include "format/features.h"
 
@@ -91,6 +92,7 @@ static struct outcome end_data(struct weir_file_series *series, struct weir_erro
     if (outcome.counted == 0)
         outcome.counted = tell_unwritten(series);
     weir_ledger_fill_totals(setup->pipeline, setup->result);
+    weir_loss_advise(setup->result, setup->limits, setup->plan->options->readers.realtime_priority);
     return outcome;
 }
 
@@ -120,11 +122,36 @@ static void complete_file(struct weir_file_series *series)
         weir_sideband_list_bpf_programs(sideband->sideband, file->number, NULL, &file->bpf);
 }
 
-/* Writes the features of the last file. With --on-full=rotate removes older files until the features find room. */
+/* Appends the ledger to the records that end the last file. A stream keeps none: quipper reads the type of these
+ * records as names of events there. */
+static void append_ledger(const struct weir_file_series *series)
+{
+    struct weir_buf *last = &series->current->last_records;
+    size_t before = last->used;
+    if (is_stream(series) || !series->setup.result->ledger || weir_buf_error(last) < 0)
+        return;
+    const struct weir_ledger_content content = weir_record_result_ledger(series->setup.result);
+    weir_ledger_append_records(&content, last);
+    if (weir_buf_error(last) < 0) { /* the records before are worth more */
+        last->used = before;
+        last->error = 0;
+    }
+}
+
+/* Writes the end of the last file. Without room for all of it the ledger stays out. With --on-full=rotate removes older
+ * files until the features find room. */
 static int finish_file(struct weir_file_series *series, struct weir_error *err)
 {
+    struct weir_buf *last = &series->current->last_records;
+    size_t without_ledger = last->used;
     enter_step(series, WEIR_ENDING_FEATURES);
+    append_ledger(series);
     int result = weir_record_file_finish(series->current, series->setup.facts, err);
+    if (weir_output_lacks_space(result) && last->used > without_ledger) {
+        last->used = without_ledger;
+        *err = (struct weir_error){0};
+        result = weir_record_file_finish(series->current, series->setup.facts, err);
+    }
     while (weir_output_lacks_space(result) && weir_file_finisher_make_room(series->finisher)) {
         *err = (struct weir_error){0};
         result = weir_record_file_finish(series->current, series->setup.facts, err);

@@ -58,7 +58,7 @@ void weir_recording_abandon(struct weir_recording *recording, const struct weir_
 
 /* ---- the end of the data ---- */
 
-/* Adds the sizes of rings and pool and the AUX byte counts to the result. */
+/* Adds the sizes of rings and pool to the result. */
 static void sum_rings(const struct weir_recording *recording)
 {
     const struct weir_pipeline *pipeline = &recording->path.pipeline;
@@ -66,7 +66,6 @@ static void sum_rings(const struct weir_recording *recording)
     result->ring_bytes = recording->plan.ring_bytes;
     result->rings = weir_pipeline_mapped_rings(pipeline);
     result->pool_bytes = (uint64_t)pipeline->pool.chunk_count * pipeline->pool.chunk_bytes;
-    weir_aux_keeper_sum(&recording->path.aux, &result->aux);
 }
 
 /* Disables events and drains the rings. Returns 0; or -errno with err when writing the records of --tail-synthesize
@@ -95,8 +94,9 @@ int weir_recording_end(struct weir_recording *recording, struct weir_error *err)
 {
     struct weir_record_result *result = recording->result;
     int described = drain(recording, err);
-    int code = weir_file_series_finish(&recording->files, recording->snapshots.permanent, err);
     sum_rings(recording);
+    int code = weir_file_series_finish(&recording->files, recording->snapshots.permanent, err);
+    weir_aux_keeper_sum(&recording->path.aux, &result->aux);
     if (result->end == WEIR_RECORD_END_OUTPUT && recording->files.consumer_gone)
         result->end = WEIR_RECORD_END_CONSUMER;
     weir_snapshots_end(&recording->snapshots);

@@ -160,6 +160,7 @@ static void init_files(struct weir_recording *recording)
 {
     weir_file_series_init(&recording->files, &(struct weir_file_series_setup){
                                                  .plan = &recording->plan,
+                                                 .limits = &recording->machine.limits,
                                                  .facts = &recording->facts,
                                                  .beginning = &recording->beginning,
                                                  .events = &recording->path.events,

@@ -248,8 +248,9 @@ static const struct {
 } any_text[] = {
     {"bench drain", "output"}, {"dump", "event"},        {"dump", "input"},       {"info", "input"},
     {"record", "buildid-dir"}, {"record", "clang-path"}, {"record", "clang-opt"}, {"record", "vmlinux"},
-    {"record", "output"},      {"recover", "input"},     {"recover", "output"},   {"report", "event"},
-    {"report", "input"},       {"report", "output"},     {"report", "symfs"},     {"verify", "input"},
+    {"record", "output"},      {"record", "report"},     {"recover", "input"},    {"recover", "output"},
+    {"report", "event"},       {"report", "input"},      {"report", "output"},    {"report", "symfs"},
+    {"verify", "input"},
 };
 
 static void expect_bad_text(const struct weir_command *command, const struct weir_option *option)

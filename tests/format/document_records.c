@@ -10,6 +10,7 @@
 #include "format/early_features.h"
 #include "format/head.h"
 #include "format/index_records.h"
+#include "format/ledger_record.h"
 #include "format/pipe_head.h"
 #include "format/records.h"
 #include "format/zstd_pack.h"
@@ -493,6 +494,20 @@ static void write_padding(struct byte_sample *sample)
     byte_sample_bytes(sample, "padding", zeros, 32);
 }
 
+static void write_ledger_piece(struct byte_sample *sample)
+{
+    static const struct weir_loss losses[WEIR_LOSS_CAUSES];
+    const struct weir_ledger_content content = {.losses = losses};
+    weir_ledger_append_records(&content, &sample->bytes);
+    size_t piece = sample->bytes.used - 24;
+    byte_sample_header(sample, WEIR_RECORD_EVENT_TYPE, 0);
+    byte_sample_length(sample, 'n', piece);
+    byte_sample_bytes(sample, "magic", "WIRLEDGR", 8);
+    byte_sample_number(sample, "bytes", piece);
+    byte_sample_number(sample, "at", 0);
+    byte_sample_part(sample, "piece");
+}
+
 static void write_compressed(struct byte_sample *sample)
 {
     static const uint8_t input[4096];
@@ -606,6 +621,7 @@ const struct byte_structure document_records[] = {
     {"EVENT_UPDATE", write_event_update},
     {"FINISHED_ROUND and FINISHED_INIT", write_bare},
     {"EVENT_TYPE", write_padding},
+    {"EVENT_TYPE with a piece of the ledger", write_ledger_piece},
     {"COMPRESSED record", write_compressed},
     {"stream header", write_stream_header},
     {"ATTR", write_attr_record},
