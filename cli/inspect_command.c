@@ -1,6 +1,8 @@
-/* `weir info` and `weir verify`: from their arguments to format/info.h and format/verify.h. Main thread. */
+/* `weir info` and `weir verify`: from their arguments to format/info.h, format/timeline_text.h and format/verify.h.
+ * Main thread. */
 #include "cli/inspect_command.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "cli/answer.h"
@@ -8,6 +10,7 @@
 #include "cli/inspect_options.h"
 #include "engine/upkeep/sandbox.h"
 #include "format/info.h"
+#include "format/timeline_text.h"
 #include "format/verify.h"
 
 /* Parses; -1, or the exit status with which the command ends here. */
@@ -31,6 +34,36 @@ static int end(const struct weir_print *print, struct weir_buf *text, int code, 
     return code < 0 ? weir_exit_status_of_reading(code) : shown;
 }
 
+static int write_out(void *ctx, const char *text, size_t bytes, struct weir_error *err)
+{
+    (void)ctx;
+    return weir_print_output_bytes(text, bytes, err);
+}
+
+/* Shows the timeline; the exit status. */
+static int show_timeline(const struct weir_inspect_arguments *arguments, struct weir_print *print)
+{
+    struct weir_error err = {0}, output_error = {0};
+    const struct weir_notice_sink notices = weir_print_sink(print);
+    struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_READING, .notices = &notices};
+    const struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
+    const struct weir_timeline_options options = {
+        .path = arguments->input_path,
+        .json = arguments->json,
+        .notices = &notices,
+        .gate = &gate,
+        .write = write_out,
+    };
+    signal(SIGPIPE, SIG_DFL); /* weir info --timeline | head ends as cat | head does */
+    int code = weir_timeline_show(&options, &err);
+    int flushed = weir_print_output("", &output_error);
+    if (code < 0)
+        weir_print_error(print, &err);
+    else if (flushed < 0)
+        weir_print_error(print, &output_error);
+    return weir_exit_status_of_reading(code < 0 ? code : flushed);
+}
+
 int weir_info_main(const struct weir_invocation *invocation)
 {
     struct weir_print print = {.stream = stderr};
@@ -39,6 +72,8 @@ int weir_info_main(const struct weir_invocation *invocation)
     int status = begin(invocation, &weir_info_command, &arguments, &print);
     if (status >= 0)
         return status;
+    if (arguments.timeline)
+        return show_timeline(&arguments, &print);
     struct weir_buf text = WEIR_BUF_INIT;
     const struct weir_notice_sink notices = weir_print_sink(&print);
     struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_READING, .notices = &notices};

@@ -1,6 +1,9 @@
 /* The options of `weir info` and `weir verify`: those of format/info.h and format/verify.h. Main thread. */
 #include "cli/inspect_options.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "base/bits.h"
 #include "cli/exit_status.h"
 #include "cli/input_options.h"
@@ -13,8 +16,33 @@ static const char *const usages[] = {"[OPTION...] [FILE]", NULL};
 
 /* ---- weir info ---- */
 
+static int apply_timeline(void *arguments, const char *text, struct weir_error *err)
+{
+    struct weir_inspect_arguments *inspect = arguments;
+    if (text && strcmp(text, "json") != 0)
+        return weir_error_set(err, -EINVAL, "--timeline: expected json or nothing, not '%s'", text);
+    inspect->timeline = true;
+    inspect->json |= text != NULL;
+    return 0;
+}
+
 static const struct weir_option info_options[] = {
     WEIR_INPUT_ROW(FIELD(input_path, const char *), WEIR_INPUT_HELP),
+    {
+        .long_name = "timeline",
+        .argument = "json",
+        .argument_optional = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_timeline,
+        .section = OTHER,
+        .help = "show instead, for each second: bytes, samples, losses, fullest ring, waits and the output",
+        .details = "weir record writes the timeline once a second. An interval is longer where the recording has "
+                   "little data, or where no memory was free. Columns: time from the first interval, its length, bytes "
+                   "drained from rings, samples, samples lost in full rings (of these, while weir waited for the "
+                   "output), shed samples, lost side records, the fullest ring, waits for memory, bytes written, "
+                   "mean and longest time from reader to file, and the part of the pool in use. With json: a "
+                   "list, with each reader apart.",
+    },
     {
         .long_name = "json",
         .negatable = true,
@@ -36,6 +64,7 @@ static const char *const info_description[] = {
 static const struct weir_example info_examples[] = {
     {"weir info", "The content of perf.data."},
     {"weir info --json perf.data | jq .samples", "The number of samples, for a script."},
+    {"weir info --timeline", "When samples were lost, and what readers and output did then."},
     {NULL, NULL},
 };
 

@@ -10,7 +10,6 @@
 
 #include "base/cpuset.h"
 #include "base/error.h"
-#include "format/ledger_record.h"
 #include "format/perf_input.h"
 #include "format/record_schema.h"
 #include "format/scan_aux.h"
@@ -70,8 +69,7 @@ struct weir_scan {
     struct weir_scan_order order;
     struct weir_scan_problem wrong_raw; /* a sample of a tracepoint whose own type is not its event's */
 
-    struct weir_scan_aux aux;          /* of AUX areas */
-    struct weir_ledger_reader ledgers; /* that the recorder has kept in the data */
+    struct weir_scan_aux aux; /* of AUX areas */
 
     uint64_t expanded_max; /* most bytes that a COMPRESSED record has expanded to */
 

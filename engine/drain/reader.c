@@ -123,20 +123,38 @@ void weir_reader_fini(struct weir_reader *reader)
 
 /* ---- steps ---- */
 
-/* Publishes how far the reader is, if it has handed over a chunk. Relaxed: the numbers are read for their own sake. */
+/* Publishes what the reader has counted in its rings. Relaxed: the numbers are read for their own sake. */
+static void publish_rings(struct weir_reader *reader)
+{
+    uint64_t starved = 0, bytes = 0, newest_ns = 0;
+    for (unsigned i = 0; i < reader->rings.count; i++) {
+        const struct weir_reader_ring *r = &reader->rings.at[i];
+        starved += r->lost_while_starved;
+        bytes += r->drained_bytes;
+        newest_ns = weir_max_u64(newest_ns, r->newest_ns);
+    }
+    atomic_store_explicit(&reader->handed_starved, starved, memory_order_relaxed);
+    atomic_store_explicit(&reader->drained_bytes, bytes, memory_order_relaxed);
+    atomic_store_explicit(&reader->drained_newest_ns, newest_ns, memory_order_relaxed);
+}
+
+/* Publishes how far the reader is. */
 static void publish_counts(struct weir_reader *reader)
 {
-    if (reader->told_handed == reader->sink.handed)
-        return;
     reader->told_handed = reader->sink.handed;
     weir_reader_rings_tell(&reader->rings);
-    uint64_t starved = 0;
-    for (unsigned i = 0; i < reader->rings.count; i++)
-        starved += reader->rings.at[i].lost_while_starved;
-    uint64_t samples = weir_reader_rings_samples(&reader->rings);
-    atomic_store_explicit(&reader->handed_samples, samples, memory_order_relaxed);
-    atomic_store_explicit(&reader->handed_starved, starved, memory_order_relaxed);
+    publish_rings(reader);
+    /* Relaxed: the numbers are read for their own sake. */
+    atomic_store_explicit(&reader->handed_samples, weir_reader_rings_samples(&reader->rings), memory_order_relaxed);
     atomic_store_explicit(&reader->handed_wakeups, reader->wakeups, memory_order_relaxed);
+}
+
+/* Relaxed: the word hands nothing over. */
+static void note_fullest(struct weir_reader *reader)
+{
+    uint32_t fill = reader->drainer.fill_per_mille;
+    if (fill > atomic_load_explicit(&reader->fullest_per_mille, memory_order_relaxed))
+        atomic_store_explicit(&reader->fullest_per_mille, fill, memory_order_relaxed);
 }
 
 /* Whether one of the epochs after `passed`, up to `epoch`, is a snapshot. */
@@ -228,6 +246,7 @@ static bool pass_epoch(struct weir_reader *reader, uint64_t passed, uint64_t epo
         weir_chunk_sink_hand_over(sink);
     if (snapshot)
         note_snapshot(reader);
+    publish_counts(reader); /* (epoch-passed): the timeline of a file that ends at this epoch is exact */
     weir_test_point(WEIR_AT_READER_PASS);
     atomic_store_explicit(&reader->passed_ns, began_ns, memory_order_relaxed); /* a hint, for who wakes the reader */
     atomic_store_explicit(&reader->passed_epoch, epoch, memory_order_release); /* (epoch-passed) */
@@ -259,6 +278,7 @@ static bool step(struct weir_reader *reader, uint64_t epoch, uint64_t began_ns)
         weir_chunk_sink_note_pressure(&reader->sink);
 
     bool all = drain_all(reader);
+    note_fullest(reader);
     note_look(reader, began_ns, !all);
     if (!all)
         return false;
@@ -272,7 +292,8 @@ static bool step(struct weir_reader *reader, uint64_t epoch, uint64_t began_ns)
 /* The pool is empty: sets the time until the next step. */
 static void wait_for_chunk(struct weir_reader *reader)
 {
-    reader->starved_steps++;
+    uint64_t steps = atomic_load_explicit(&reader->starved_steps, memory_order_relaxed); /* our own word */
+    atomic_store_explicit(&reader->starved_steps, steps + 1, memory_order_relaxed);
     reader->starved_wait_ms = reader->drainer.half_full || reader->starved_wait_ms == 0
                                   ? STARVED_POLL_MS
                                   : (unsigned)weir_min_u64(2ull * reader->starved_wait_ms, STARVED_POLL_MS_MAX);
@@ -285,7 +306,8 @@ enum weir_reader_state weir_reader_step(struct weir_reader *reader)
     /* (epoch-open), (reader-wake) */
     uint64_t epoch = atomic_load_explicit(&reader->setup.control->epoch, memory_order_seq_cst);
     bool all = step(reader, epoch, began_ns);
-    publish_counts(reader);
+    if (reader->told_handed != reader->sink.handed)
+        publish_counts(reader);
     if (!all) {
         wait_for_chunk(reader);
         return WEIR_READER_STARVED;
@@ -413,6 +435,11 @@ bool weir_reader_is_idle(const struct weir_reader *reader)
             return false;
     }
     return !atomic_load_explicit(&reader->sink.holding, memory_order_acquire); /* (holding-clear) */
+}
+
+uint32_t weir_reader_take_fullest(struct weir_reader *reader)
+{
+    return atomic_exchange_explicit(&reader->fullest_per_mille, 0, memory_order_relaxed); /* see note_fullest() */
 }
 
 bool weir_reader_wakes_soon(const struct weir_reader *reader)

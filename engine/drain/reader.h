@@ -95,12 +95,11 @@ struct weir_reader {
     struct weir_shedder shedder;
     struct weir_mark_maker marks;
     struct weir_drainer drainer;
-    void *aux;               /* owned context of setup.aux */
-    uint64_t wakeups;        /* poll(2) returns with data */
-    uint64_t looked_wakeups; /* wakeups at the last look at the rings */
-    uint64_t starved_steps;
+    void *aux;                /* owned context of setup.aux */
+    uint64_t wakeups;         /* poll(2) returns with data */
+    uint64_t looked_wakeups;  /* wakeups at the last look at the rings */
     unsigned starved_wait_ms; /* until the next step, after a starved one; else 0 */
-    uint64_t told_handed;     /* chunks of the sink when the handed_ words were written last */
+    uint64_t told_handed;     /* chunks of the sink when the handed_ and drained_ words were written last */
     struct pollfd *polls;     /* owned; wake descriptor, then one per ring */
     bool ended;               /* the descriptors of all rings have hung up, and ended_fd was written to */
 
@@ -110,11 +109,18 @@ struct weir_reader {
     _Atomic uint64_t wakes_taken;
     _Atomic uint64_t newest_ns;        /* of all samples retained */
     _Atomic uint64_t snapshot_samples; /* handed over up to the end of the last snapshot (epoch-passed) */
-    /* As of the last step that handed over a chunk, for the status. */
+    /* As of the last step that handed over a chunk or passed an epoch, for status and timeline. */
     _Atomic uint64_t handed_samples;
     _Atomic uint64_t handed_wakeups;
     _Atomic uint64_t handed_starved;     /* lost_while_starved of the rings */
+    _Atomic uint64_t drained_bytes;      /* of all rings */
+    _Atomic uint64_t drained_newest_ns;  /* time of the newest drained sample; 0: none */
+    _Atomic uint64_t starved_steps;      /* as of the last step */
     struct weir_drain_watch drain_watch; /* how the reader keeps up; needs a clock */
+
+    /* Of the fullest ring since the last take_fullest(). The reader raises the word, the coordinator takes it and
+     * leaves 0. No order of the two loses a value: the reader stores only what exceeds the word that it has read. */
+    _Atomic uint32_t fullest_per_mille;
 
     /* Coordinator only. */
     _Alignas(WEIR_CACHE_LINE_BYTES) uint64_t wakes_sent;
@@ -156,6 +162,9 @@ bool weir_reader_is_past(const struct weir_reader *reader, uint64_t epoch);
 /* Whether everything that the rings held at the time of the call stands in the queue, and nothing else is held. Any
  * thread. */
 bool weir_reader_is_idle(const struct weir_reader *reader);
+
+/* Takes the fill of the fullest ring that the reader has found since the last call, in thousandths. Coordinator. */
+uint32_t weir_reader_take_fullest(struct weir_reader *reader);
 
 /* Whether a ring is at least half way to the watermark that wakes the reader: a hint. Coordinator. */
 bool weir_reader_wakes_soon(const struct weir_reader *reader);

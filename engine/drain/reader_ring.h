@@ -61,8 +61,8 @@ struct weir_reader_ring {
     struct weir_walk_counts counts; /* its times are those of the last block */
     struct weir_shed_gap *gaps;     /* owned; [event]: dropped samples; NULL: the ring never drops */
     bool untold;                    /* gaps holds samples that no record of the file reports yet */
-    /* As of the last step of the reader that handed over a chunk, for the status. By the reader, relaxed: each number
-     * stands for itself. */
+    /* As of the last step of the reader that handed over a chunk or passed an epoch, for status and timeline. By the
+     * reader, relaxed: each number stands for itself. */
     _Atomic uint64_t told_samples;
     _Atomic uint64_t told_lost; /* sum of the LOST records */
 };

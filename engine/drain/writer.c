@@ -132,6 +132,20 @@ static bool is_over_limit(struct weir_writer *writer, const struct weir_compress
     return true;
 }
 
+static uint64_t failed_sum(const struct weir_writer *writer)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < writer->setup.failed_counters; i++)
+        sum += writer->failed.samples[i];
+    return sum;
+}
+
+/* Adds to a word that the writer alone writes. Relaxed: the coordinator reads the number for its own sake. */
+static void tell_more(_Atomic uint64_t *word, uint64_t more)
+{
+    atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + more, memory_order_relaxed);
+}
+
 /* Counts the records of a chunk as lost, but for those in its begun bytes. account: of the output that failed. */
 static void count_failed(struct weir_writer *writer, const struct weir_writer_account *account,
                          const struct weir_chunk *chunk, size_t begun_bytes)
@@ -139,8 +153,11 @@ static void count_failed(struct weir_writer *writer, const struct weir_writer_ac
     struct weir_walk_counts of_output = {.samples = account->failed_samples};
     size_t in_stream = weir_record_whole_bytes(chunk->data, begun_bytes);
     const uint8_t *data = chunk->data + in_stream;
+    uint64_t before = failed_sum(writer);
     weir_record_walk(&writer->setup.layout, data, chunk->used - in_stream, &writer->failed);
     weir_record_walk(&writer->setup.layout, data, chunk->used - in_stream, &of_output);
+    if (!atomic_load_explicit(&writer->limited, memory_order_relaxed)) /* our own word */
+        tell_more(&writer->told_failed, failed_sum(writer) - before);
 }
 
 static void leave_out(struct weir_writer *writer, struct weir_chunk *chunk)
@@ -183,6 +200,16 @@ static void complete_train(struct weir_writer *writer, struct weir_writer_accoun
     account->train_completing = 0;
 }
 
+static void note_latency(struct weir_writer *writer, uint64_t latency_ns)
+{
+    weir_histogram_add(&writer->latency_ns, latency_ns);
+    tell_more(&writer->told_latencies, 1);
+    tell_more(&writer->told_latency_ns, latency_ns);
+    /* Relaxed: the word hands nothing over. */
+    if (latency_ns > atomic_load_explicit(&writer->longest_latency_ns, memory_order_relaxed))
+        atomic_store_explicit(&writer->longest_latency_ns, latency_ns, memory_order_relaxed);
+}
+
 static void complete(struct weir_writer *writer, struct weir_writer_account *account,
                      const struct weir_output_done *done, uint64_t now_ns)
 {
@@ -210,7 +237,7 @@ static void complete(struct weir_writer *writer, struct weir_writer_account *acc
     else
         note_times(account, chunk);
     if (result == 0 && chunk->handed_ns > 0 && now_ns >= chunk->handed_ns)
-        weir_histogram_add(&writer->latency_ns, now_ns - chunk->handed_ns);
+        note_latency(writer, now_ns - chunk->handed_ns);
     weir_pool_put(writer->setup.pool, chunk);
 }
 
@@ -445,6 +472,8 @@ bool weir_writer_step(struct weir_writer *writer, unsigned wait_ms)
     reaped |= reap(writer, writer->output, &writer->account, reaped ? 0 : wait_ms);
     look_for_room(writer);
     tell(writer);
+    /* Relaxed: the coordinator reads the number for its own sake. */
+    atomic_store_explicit(&writer->told_bytes, writer->left_bytes + writer->output_bytes, memory_order_relaxed);
     weir_checkpoint_run(&writer->checkpoint, writer->output);
     tell_of_checkpoint(writer);
     return appended || reaped;

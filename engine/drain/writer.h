@@ -112,6 +112,14 @@ struct weir_writer {
     _Atomic int error;     /* of the output; written by the writer, read by the coordinator */
     _Atomic int taken;     /* result of weir_output_look(); written by the writer, taken by the coordinator */
     _Atomic int unsized;   /* -errno of a failed write of data.size; as taken, but once only */
+
+    /* By the writer, for the timeline. */
+    _Atomic uint64_t told_bytes;         /* appended to all outputs */
+    _Atomic uint64_t told_failed;        /* samples of `failed` that no size limit left out */
+    _Atomic uint64_t told_latencies;     /* count and sum of latency_ns */
+    _Atomic uint64_t told_latency_ns;    /* the sum */
+    _Atomic uint64_t longest_latency_ns; /* the writer raises it, the coordinator takes it: as fullest_per_mille of
+                                          * reader.h */
 };
 
 /* 0 or -ENOMEM. */

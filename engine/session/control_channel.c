@@ -86,7 +86,12 @@ static void answer(struct weir_control_channel *channel, int result, const struc
 /* Sends the lines of the answer as notices to the user. */
 static void show_answer(struct weir_control_channel *channel)
 {
-    weir_notice_text(channel->host->notices, WEIR_NOTICE_INFO, weir_buf_str(&channel->answer));
+    const char *text = weir_buf_str(&channel->answer);
+    for (size_t length; *text; text += length) {
+        length = strcspn(text, "\n");
+        weir_notice(channel->host->notices, WEIR_NOTICE_INFO, "%.*s", (int)length, text);
+        length += text[length] == '\n';
+    }
     weir_buf_reset(&channel->answer);
 }
 

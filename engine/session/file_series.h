@@ -48,7 +48,6 @@
 #include "engine/session/ledger.h"
 #include "engine/session/record_file.h"
 #include "engine/session/record_result.h"
-#include "engine/session/record_watch.h"
 #include "engine/session/recording_plan.h"
 #include "engine/session/sideband_host.h"
 #include "engine/session/trigger.h"
@@ -58,16 +57,16 @@
 
 /* Calls from the series to its owner; each may be NULL. */
 struct weir_file_series_hooks {
+    void (*file_ends)(void *ctx);        /* at a cut: records that are pushed now are the last of the ending file */
     void (*later_file_began)(void *ctx); /* a later file has its beginning, which names the CPUs of the start */
+    void (*losses_counted)(void *ctx);   /* the ledger has its rows; the writer still takes records for the last file */
     void (*snapshot_ended)(void *ctx);   /* a rotation that a snapshot began is over */
     bool (*is_hurried)(void *ctx);       /* a signal asks for a quick end */
-    void (*enter_step)(void *ctx, enum weir_ending_step step);
-    void *ctx; /* borrowed */
+    void *ctx;                           /* borrowed */
 };
 
 struct weir_file_series_setup { /* all pointers are borrowed until close() */
     const struct weir_recording_plan *plan;
-    const struct weir_kernel_limits *limits; /* for advice on losses */
     const struct weir_file_facts *facts;
     const struct weir_beginning *beginning;
     const struct weir_event_set *events;

@@ -171,6 +171,8 @@ static void on_cut(void *ctx)
 {
     struct weir_file_series *series = ctx;
     struct weir_file_rotation *rotation = &series->rotation;
+    if (series->setup.hooks.file_ends)
+        series->setup.hooks.file_ends(series->setup.hooks.ctx);
     send(series);
     note_snapshots(series);
     series->ended = series->current;

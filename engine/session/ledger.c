@@ -313,12 +313,12 @@ static void move_failed(const struct weir_pipeline *pipeline, struct weir_record
     }
 }
 
-/* Returns the losses of a ring since its last LOST record. The kernel wrote no further LOST record, because no later
- * record found room. */
-static uint64_t lost_at_the_end(const struct weir_reader_ring *r, const struct weir_record_result *result)
+uint64_t weir_ledger_untold(const struct weir_reader_ring *r, const struct weir_record_result *result)
 {
     uint64_t lost = 0;
-    for (unsigned event = 0; result->ledger && event < result->side_event; event++)
+    unsigned first = (unsigned)(r->sideband ? result->side_event : 0);
+    unsigned end = (unsigned)(r->sideband ? result->event_count : result->side_event);
+    for (unsigned event = first; result->ledger && event < end; event++)
         lost += row_at(result, r->place, event)->lost_ring_full;
     return lost > r->counts.lost_reported ? lost - r->counts.lost_reported : 0;
 }
@@ -338,7 +338,7 @@ static void total_readers(const struct weir_pipeline *pipeline, struct weir_reco
             result->throttled += reader->rings.at[n].counts.throttled;
             result->lost_while_pool_empty += reader->rings.at[n].lost_while_starved;
             if (reader->rings.at[n].starved && !reader->rings.at[n].sideband)
-                result->lost_while_pool_empty += lost_at_the_end(&reader->rings.at[n], result);
+                result->lost_while_pool_empty += weir_ledger_untold(&reader->rings.at[n], result);
             result->overwritten |= reader->rings.at[n].ring.newest;
             result->overwritten_bytes += reader->rings.at[n].overwritten_bytes;
             result->discarded_bytes += reader->rings.at[n].discarded_bytes;

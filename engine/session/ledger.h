@@ -72,6 +72,10 @@ int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *
 int weir_ledger_tell_unwritten(const struct weir_event_set *set, const struct weir_pipeline *pipeline,
                                const struct weir_writer_account *account, struct weir_buf *lost, uint64_t *samples);
 
+/* Returns the losses of a ring since its last LOST record. The kernel wrote no further LOST record, because no later
+ * record found room. Call after weir_ledger_collect(), with all its rows. */
+uint64_t weir_ledger_untold(const struct weir_reader_ring *r, const struct weir_record_result *result);
+
 /* Fills the totals of result (samples, losses, wake-ups, throttled). First moves the samples that failed writes took
  * from `written` to lost_write_failed, or to left_out when a size limit was reached. Call after the writer has
  * ended. */

@@ -150,6 +150,18 @@ static void tell_cpus_again(void *ctx)
     weir_cpu_follower_tell_again(&recording->cpu_follower);
 }
 
+static void end_part_of_timeline(void *ctx)
+{
+    struct weir_recording *recording = ctx;
+    weir_timeline_end_file(&recording->timeline);
+}
+
+static void end_timeline(void *ctx)
+{
+    struct weir_recording *recording = ctx;
+    weir_timeline_end(&recording->timeline, recording->result);
+}
+
 static void complete_snapshot(void *ctx)
 {
     struct weir_recording *recording = ctx;
@@ -160,7 +172,6 @@ static void init_files(struct weir_recording *recording)
 {
     weir_file_series_init(&recording->files, &(struct weir_file_series_setup){
                                                  .plan = &recording->plan,
-                                                 .limits = &recording->machine.limits,
                                                  .facts = &recording->facts,
                                                  .beginning = &recording->beginning,
                                                  .events = &recording->path.events,
@@ -173,10 +184,11 @@ static void init_files(struct weir_recording *recording)
                                                  .sources = &recording->coordinator.sources,
                                                  .triggers = &recording->coordinator.triggers,
                                                  .child_mask = &recording->coordinator.mask_before,
-                                                 .hooks = {.later_file_began = tell_cpus_again,
+                                                 .hooks = {.file_ends = end_part_of_timeline,
+                                                           .later_file_began = tell_cpus_again,
+                                                           .losses_counted = end_timeline,
                                                            .snapshot_ended = complete_snapshot,
                                                            .is_hurried = weir_recording_is_hurried,
-                                                           .enter_step = weir_recording_enter_step,
                                                            .ctx = recording},
                                              });
 }

@@ -34,9 +34,8 @@ static const char *state_of(const struct weir_recording *recording)
     return recording->guard.suspended ? "suspended" : "enabled";
 }
 
-static struct weir_status_sources status_sources(void *ctx)
+static struct weir_status_sources status_sources(const struct weir_recording *recording)
 {
-    const struct weir_recording *recording = ctx;
     return (struct weir_status_sources){
         .state = state_of(recording),
         .elapsed_ns = weir_clock_now_ns(&weir_clock_monotonic) - recording->running_since_ns,
@@ -50,7 +49,8 @@ static struct weir_status_sources status_sources(void *ctx)
 
 static void tell_status(void *ctx, enum weir_control_detail detail, struct weir_buf *out)
 {
-    const struct weir_status_sources sources = status_sources(ctx);
+    const struct weir_recording *recording = ctx;
+    const struct weir_status_sources sources = status_sources(recording);
     weir_status_append(&sources, detail == WEIR_CONTROL_VERBOSE, out);
 }
 
@@ -177,11 +177,7 @@ int weir_recording_watch(struct weir_recording *recording, struct weir_error *er
         result = follow_cpus(recording);
     if (result == 0)
         result = weir_aux_keeper_watch(&recording->path.aux, &coordinator->sources);
-    if (result < 0)
-        return weir_error_set_errno(err, result, "cannot watch the recording");
-    recording->ticker.sources = status_sources;
-    recording->ticker.ctx = recording;
-    return options->watch ? weir_status_ticker_open(&recording->ticker, options->watch, &coordinator->sources, err) : 0;
+    return result < 0 ? weir_error_set_errno(err, result, "cannot watch the recording") : 0;
 }
 
 /* ---- callbacks of the disk guard ---- */
@@ -358,6 +354,16 @@ static int start_command(struct weir_recording *recording, bool *workload_failed
     return result;
 }
 
+static int start_timeline(struct weir_recording *recording, struct weir_error *err)
+{
+    const struct weir_timeline_setup setup = {
+        .pipeline = &recording->path.pipeline,
+        .clock = &weir_clock_monotonic,
+        .sources = &recording->coordinator.sources,
+    };
+    return weir_timeline_start(&recording->timeline, &setup, err);
+}
+
 int weir_recording_start(struct weir_recording *recording, bool *workload_failed, struct weir_error *err)
 {
     const struct weir_event_config *config = &recording->plan.config;
@@ -377,7 +383,9 @@ int weir_recording_start(struct weir_recording *recording, bool *workload_failed
         weir_notice(recording->options->notices, WEIR_NOTICE_INFO, "Events disabled");
     else if (!config->enable_on_exec)
         weir_event_set_enable(events, false);
-    result = start_command(recording, workload_failed, err);
+    result = start_timeline(recording, err);
+    if (result == 0)
+        result = start_command(recording, workload_failed, err);
     if (result == 0)
         result = weir_file_series_name(&recording->files, err);
     if (result == 0)

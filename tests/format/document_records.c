@@ -10,9 +10,9 @@
 #include "format/early_features.h"
 #include "format/head.h"
 #include "format/index_records.h"
-#include "format/ledger_record.h"
 #include "format/pipe_head.h"
 #include "format/records.h"
+#include "format/timeline_record.h"
 #include "format/zstd_pack.h"
 #include "tests/format/sample_machine.h"
 
@@ -494,18 +494,48 @@ static void write_padding(struct byte_sample *sample)
     byte_sample_bytes(sample, "padding", zeros, 32);
 }
 
-static void write_ledger_piece(struct byte_sample *sample)
+static void write_timeline(struct byte_sample *sample)
 {
-    static const struct weir_loss losses[WEIR_LOSS_CAUSES];
-    const struct weir_ledger_content content = {.losses = losses};
-    weir_ledger_append_records(&content, &sample->bytes);
-    size_t piece = sample->bytes.used - 24;
-    byte_sample_header(sample, WEIR_RECORD_EVENT_TYPE, 0);
-    byte_sample_length(sample, 'n', piece);
-    byte_sample_bytes(sample, "magic", "WIRLEDGR", 8);
-    byte_sample_number(sample, "bytes", piece);
-    byte_sample_number(sample, "at", 0);
-    byte_sample_part(sample, "piece");
+    const struct weir_timeline_interval interval = {0xb1, 0xb2, 0xb3, 0xb4, 0xb5, 0xb6, 0xb7, 0xb8, 1};
+    const struct weir_timeline_reader reader = {.reader = 1};
+    weir_record_timeline(&sample->bytes, &interval, &reader, 1);
+    byte_sample_header(sample, WEIR_RECORD_EVENT_UPDATE, 0);
+    byte_sample_text(sample, "type", "WEIRTIME");
+    byte_sample_number(sample, "id", 0);
+    byte_sample_number(sample, "reader_count", 1);
+    byte_sample_number(sample, "reader_bytes", sizeof(reader));
+    byte_sample_number(sample, "begin_ns", 0xb1);
+    byte_sample_number(sample, "end_ns", 0xb2);
+    byte_sample_number(sample, "newest_sample_ns", 0xb3);
+    byte_sample_number(sample, "output_bytes", 0xb4);
+    byte_sample_number(sample, "lost_write_failed", 0xb5);
+    byte_sample_number(sample, "latency_mean_us", 0xb6);
+    byte_sample_number(sample, "latency_max_us", 0xb7);
+    byte_sample_number(sample, "pool_per_mille", 0xb8);
+    byte_sample_number(sample, "continues", 1);
+    byte_sample_length(sample, 'n', sizeof(reader));
+    byte_sample_part(sample, "readers");
+}
+
+static void write_timeline_reader(struct byte_sample *sample)
+{
+    const struct weir_timeline_reader reader = {1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8, 0xc9, 0xca, 0xcb, 0xcc};
+    struct weir_buf record = WEIR_BUF_INIT;
+    const size_t at = HEADER_BYTES + 8 + 8 + 8 + sizeof(struct weir_timeline_interval);
+    weir_record_timeline(&record, &(struct weir_timeline_interval){0}, &reader, 1);
+    take_first(sample, &record, at, sizeof(reader));
+    byte_sample_number(sample, "reader", 1);
+    byte_sample_number(sample, "first_cpu", 0xc2);
+    byte_sample_number(sample, "cpu_count", 0xc3);
+    byte_sample_number(sample, "fullest_per_mille", 0xc4);
+    byte_sample_number(sample, "wakeups", 0xc5);
+    byte_sample_number(sample, "waits", 0xc6);
+    byte_sample_number(sample, "bytes", 0xc7);
+    byte_sample_number(sample, "samples", 0xc8);
+    byte_sample_number(sample, "lost_ring_full", 0xc9);
+    byte_sample_number(sample, "lost_waiting", 0xca);
+    byte_sample_number(sample, "lost_side", 0xcb);
+    byte_sample_number(sample, "shed", 0xcc);
 }
 
 static void write_compressed(struct byte_sample *sample)
@@ -621,7 +651,8 @@ const struct byte_structure document_records[] = {
     {"EVENT_UPDATE", write_event_update},
     {"FINISHED_ROUND and FINISHED_INIT", write_bare},
     {"EVENT_TYPE", write_padding},
-    {"EVENT_TYPE with a piece of the ledger", write_ledger_piece},
+    {"timeline", write_timeline},
+    {"timeline reader", write_timeline_reader},
     {"COMPRESSED record", write_compressed},
     {"stream header", write_stream_header},
     {"ATTR", write_attr_record},

@@ -46,6 +46,8 @@ static const struct {
     {weir_dump_main, {"weir", "dump", "--event", "no such event", "--event", "cpu-clock", "-i"}},
     {weir_dump_main, {"weir", "dump", "--json", "-i"}},
     {weir_info_main, {"weir", "info", "-i"}},
+    {weir_info_main, {"weir", "info", "--timeline", "-i"}},
+    {weir_info_main, {"weir", "info", "--timeline=json", "-i"}},
     {weir_verify_main, {"weir", "verify", "-i"}},
 };
 

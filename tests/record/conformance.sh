@@ -79,6 +79,7 @@ expect_names() {
 
 # expect_row FILE READER...: all but the named ones agree with the ledger.
 expect_row() {
+    expect_at_least "intervals of the timeline" "$("$WEIR_PROGRAM" info --timeline "$1" | grep -c '%$')" 1
     expect_agreement "$1" "$(told_samples)" "${@:2}"
     expect_names "$1"
 }
