@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "base/size_text.h"
 #include "cli/record_arguments.h"
 #include "cli/ring_options.h"
 #include "cli/value.h"
@@ -18,8 +19,8 @@ static int parse_bytes(const char *option, const char *text, uint64_t max, uint6
     int result = weir_value_parse_size(text, bytes);
     if (result == 0 && *bytes >= 1 && *bytes <= max)
         return 0;
-    char limit[WEIR_VALUE_SIZE_TEXT_BYTES];
-    weir_value_format_size(max, limit);
+    char limit[WEIR_SIZE_TEXT_BYTES];
+    weir_size_format(max, limit);
     if (result == -EINVAL)
         weir_error_set(err, -EINVAL, "option '%s': '%s' is not a size", option, text);
     else

@@ -34,6 +34,8 @@
 #include "cli/record_options.h"
 #include "cli/recover_command.h"
 #include "cli/recover_options.h"
+#include "cli/report_command.h"
+#include "cli/report_options.h"
 #include "engine/kernel/privileges.h"
 
 #define NAME_BYTES 128
@@ -48,7 +50,7 @@ static const struct {
     {&weir_info_command, weir_info_main},     {&weir_verify_command, weir_verify_main},
     {&weir_list_command, weir_list_main},     {&weir_recover_command, weir_recover_main},
     {&weir_doctor_command, weir_doctor_main}, {&weir_bench_drain_command, weir_bench_drain_main},
-    {&weir_help_command, help_main},
+    {&weir_report_command, weir_report_main}, {&weir_help_command, help_main},
 };
 
 #define BINDING_COUNT WEIR_ARRAY_COUNT(bindings)

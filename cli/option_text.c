@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/size_text.h"
 #include "cli/value.h"
 
 #define RANGE_BYTES 96
@@ -20,26 +21,26 @@ __attribute__((format(printf, 2, 3))) static void append(char text[WEIR_OPTION_T
 }
 
 /* The ends of whole types by their powers: nobody recognizes 9223372036854775807. */
-static void format_number(uint64_t number, char text[WEIR_VALUE_SIZE_TEXT_BYTES])
+static void format_number(uint64_t number, char text[WEIR_SIZE_TEXT_BYTES])
 {
     if (number == UINT64_MAX)
-        snprintf(text, WEIR_VALUE_SIZE_TEXT_BYTES, "2^64-1");
+        snprintf(text, WEIR_SIZE_TEXT_BYTES, "2^64-1");
     else if (number == INT64_MAX)
-        snprintf(text, WEIR_VALUE_SIZE_TEXT_BYTES, "2^63-1");
+        snprintf(text, WEIR_SIZE_TEXT_BYTES, "2^63-1");
     else if (number == UINT32_MAX)
-        snprintf(text, WEIR_VALUE_SIZE_TEXT_BYTES, "2^32-1");
+        snprintf(text, WEIR_SIZE_TEXT_BYTES, "2^32-1");
     else
-        snprintf(text, WEIR_VALUE_SIZE_TEXT_BYTES, "%" PRIu64, number);
+        snprintf(text, WEIR_SIZE_TEXT_BYTES, "%" PRIu64, number);
 }
 
 /* "1 to 99", "1M to 64G", "8 to 60000 bytes"; "" for kinds without a range. */
 static void format_range(const struct weir_option *option, char text[RANGE_BYTES])
 {
-    char low[WEIR_VALUE_SIZE_TEXT_BYTES], high[WEIR_VALUE_SIZE_TEXT_BYTES];
+    char low[WEIR_SIZE_TEXT_BYTES], high[WEIR_SIZE_TEXT_BYTES];
     switch (option->kind) {
     case WEIR_OPTION_SIZE:
-        weir_value_format_size(option->min, low);
-        weir_value_format_size(option->max, high);
+        weir_size_format(option->min, low);
+        weir_size_format(option->max, high);
         break;
     case WEIR_OPTION_NUMBER:
     case WEIR_OPTION_UNSIGNED:

@@ -8,10 +8,12 @@
 
 void weir_print_error(const struct weir_print *print, const struct weir_error *err)
 {
+    weir_status_line_begin_message(print->line);
     if (err->hint[0])
         fprintf(print->stream, "weir: %s\nhint: %s\n", err->what, err->hint);
     else
         fprintf(print->stream, "weir: %s\n", err->what);
+    weir_status_line_end_message(print->line);
 }
 
 /* Relaxed: a number that nothing depends on. */
@@ -26,8 +28,10 @@ void weir_print_lines(struct weir_print *print, const char *lines)
 {
     if (print->quiet)
         return;
+    weir_status_line_begin_message(print->line);
     tell_left_out(print);
     fputs(lines, print->stream);
+    weir_status_line_end_message(print->line);
 }
 
 /* A pipe that has room at all has it for PIPE_BUF bytes (pipe(7)), which is more than a line. Who reads slowly is
@@ -37,6 +41,13 @@ static bool has_room(struct weir_print *print)
     struct pollfd stream = {.fd = fileno(print->stream), .events = POLLOUT};
     bool has_stopped = atomic_load_explicit(&print->left_out, memory_order_relaxed) > 0;
     return stream.fd < 0 || poll(&stream, 1, has_stopped ? 0 : PATIENCE_MS) != 0;
+}
+
+void weir_print_status(struct weir_print *print, const char *line)
+{
+    struct pollfd stream = {.fd = fileno(print->stream), .events = POLLOUT};
+    if (stream.fd < 0 || poll(&stream, 1, 0) == 1)
+        fprintf(print->stream, "%s\n", line);
 }
 
 static bool is_shown(const struct weir_print *print, enum weir_notice_level level)
@@ -54,6 +65,7 @@ static void emit(void *ctx, enum weir_notice_level level, const char *line)
         atomic_fetch_add_explicit(&print->left_out, 1, memory_order_relaxed);
         return;
     }
+    weir_status_line_begin_message(print->line);
     tell_left_out(print);
     switch (level) {
     case WEIR_NOTICE_WARNING:
@@ -70,6 +82,7 @@ static void emit(void *ctx, enum weir_notice_level level, const char *line)
         fprintf(print->stream, "weir: debug: %s\n", line);
         break;
     }
+    weir_status_line_end_message(print->line);
 }
 
 struct weir_notice_sink weir_print_sink(struct weir_print *print)

@@ -1,6 +1,6 @@
 /*
  * All output of weir: errors, notices and closing lines go to stderr, requested output goes to stdout. No other code of
- * weir writes to either.
+ * weir writes to either, but for the status (status_line.h, record_status.h).
  *
  * Every line on stderr is one write to an unbuffered or line-buffered stream, prefixed "weir: " or "hint: ", so that it
  * can be told from the workload's output. Any thread may call the sink; after set-up only the count of dropped notices
@@ -19,16 +19,21 @@
 
 #include "base/error.h"
 #include "base/notice.h"
+#include "cli/status_line.h"
 
 struct weir_print {
-    FILE *stream;              /* borrowed; stderr, or a test's */
-    unsigned verbosity;        /* -v: 1, -vv: 2 */
-    bool quiet;                /* errors only; overrides verbosity, as in perf */
-    _Atomic unsigned left_out; /* notices dropped since the last printed line */
+    FILE *stream;                  /* borrowed; stderr, or a test's */
+    unsigned verbosity;            /* -v: 1, -vv: 2 */
+    bool quiet;                    /* errors only; overrides verbosity, as in perf */
+    _Atomic unsigned left_out;     /* notices dropped since the last printed line */
+    struct weir_status_line *line; /* borrowed; erased before each message; NULL: none is drawn */
 };
 
 /* Prints "weir: WHAT", and "hint: HINT" if there is a hint. Also when quiet. */
 void weir_print_error(const struct weir_print *print, const struct weir_error *err);
+
+/* Prints a line of status, if there is room at once; also when quiet. */
+void weir_print_status(struct weir_print *print, const char *line);
 
 /* Prints closing lines, whole and with their newlines; nothing when quiet. */
 void weir_print_lines(struct weir_print *print, const char *lines);

@@ -12,6 +12,7 @@
 
 #include "base/cpuset.h"
 #include "cli/option.h"
+#include "cli/record_status.h"
 #include "cli/ring_options.h"
 #include "engine/events/event_list.h"
 #include "engine/session/record.h"
@@ -69,10 +70,12 @@ struct weir_record_arguments {
     bool timestamp, sample_cpu, timestamp_boundary, buildid_all;
 
     /* What the command does beside the recording. */
-    bool list_registers; /* -I? or --user-regs=?: show them, and that is all */
+    const char *report_path; /* --report; NULL: none */
+    bool list_registers;     /* -I? or --user-regs=?: show them, and that is all */
     bool print_config;
     unsigned verbosity;
     bool quiet;
+    struct weir_status_choice status; /* options.watch follows from it */
     bool max_loss_given;
     uint64_t max_loss_ppm; /* --max-loss, in millionths of all samples */
 };

@@ -9,6 +9,7 @@
 #include "cli/record_command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,12 +23,12 @@
 #include "cli/event_options.h"
 #include "cli/exit_status.h"
 #include "cli/record_options.h"
+#include "cli/record_outcome.h"
 #include "cli/record_report.h"
 #include "cli/sample_arguments.h"
 #include "cli/target_options.h"
 #include "engine/events/cgroup.h"
 #include "engine/events/event_list.h"
-#include "engine/kernel/kernel_limits.h"
 #include "engine/session/record.h"
 
 _Static_assert(WEIR_VALUE_FREQ_MAX == WEIR_RECORD_FREQ_MAX, "\"max\" must reach the engine as it is");
@@ -48,14 +49,10 @@ static void complete_options(struct weir_record_options *options, const struct w
 static void print_report(struct weir_print *print, const struct weir_record_options *options,
                          const struct weir_record_result *result)
 {
-    struct weir_kernel_limits limits;
-    weir_kernel_limits_read(&limits, NULL);
     struct weir_report_context context = {
         .output_path = options->output_path,
         .is_stream = options->output_kind == WEIR_RECORD_OUTPUT_STREAM,
         .stamped = result->stamped,
-        .realtime_priority = options->readers.realtime_priority,
-        .limits = &limits,
     };
     struct weir_buf text = WEIR_BUF_INIT;
     if (print->verbosity >= 1)
@@ -65,8 +62,29 @@ static void print_report(struct weir_print *print, const struct weir_record_opti
     weir_buf_fini(&text);
 }
 
+/* Writes the file of --report. 0, or -errno of an error that is printed. */
+static int write_outcome(const struct weir_record_arguments *arguments, const struct weir_record_outcome *outcome,
+                         const struct weir_print *print)
+{
+    struct weir_error err = {0};
+    int code = weir_record_outcome_write(arguments, outcome, &err);
+    if (code < 0)
+        weir_print_error(print, &err);
+    return code;
+}
+
+/* Answers that nothing is recorded because of err. The exit status. */
+static int refuse(const struct weir_record_arguments *arguments, const struct weir_print *print, int code,
+                  const struct weir_error *err)
+{
+    int status = weir_answer_refusal(print, code, err);
+    const struct weir_record_outcome outcome = {.err = err, .exit_status = status};
+    write_outcome(arguments, &outcome, print);
+    return status;
+}
+
 /* The exit status. */
-static int record(const struct weir_record_arguments *arguments, struct weir_print *print)
+static int record(struct weir_record_arguments *arguments, struct weir_print *print)
 {
     /* The workload gets back what weir was called with. */
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write */
@@ -78,7 +96,12 @@ static int record(const struct weir_record_arguments *arguments, struct weir_pri
     struct weir_record_result result = {0};
     struct weir_error err = {0};
     bool workload_failed = false;
+    struct weir_record_status shown;
+    if (weir_record_status_begin(&shown, &arguments->status, print))
+        arguments->options.watch = &shown.watch;
     int code = weir_record_run(&arguments->options, &result, &workload_failed, &err);
+    weir_record_status_end(&shown);
+    arguments->options.watch = NULL;
 
     /* A failure at the end leaves a file with what was good. */
     if (result.file_bytes > 0)
@@ -96,6 +119,11 @@ static int record(const struct weir_record_arguments *arguments, struct weir_pri
                        (double)arguments->max_loss_ppm / PPM_PER_PERCENT);
         weir_print_error(print, &err);
         status = WEIR_EXIT_LOSS;
+        number = 0;
+    }
+    const struct weir_record_outcome outcome = {.result = &result, .err = &err, .exit_status = status};
+    if (write_outcome(arguments, &outcome, print) < 0 && is_good) {
+        status = WEIR_EXIT_FAILURE;
         number = 0;
     }
     weir_record_result_fini(&result);
@@ -124,8 +152,13 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
     struct weir_error err = {0};
     int code = weir_record_options_resolve(arguments, (uint64_t)sysconf(_SC_PAGESIZE), &notices, &err);
     if (code < 0)
-        return weir_answer_refusal(print, code, &err);
+        return refuse(arguments, print, code, &err);
 
+    if (arguments->status.kind == WEIR_STATUS_JSON && fcntl(arguments->status.json_fd, F_GETFD) < 0) {
+        code =
+            weir_error_set_errno(&err, -errno, "descriptor %d of --status cannot be used", arguments->status.json_fd);
+        return weir_answer_refusal(print, code, &err);
+    }
     choose_output(arguments);
     complete_options(&arguments->options, invocation, &notices);
     struct weir_event_list events = WEIR_EVENT_LIST_INIT;
@@ -144,7 +177,7 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
         code = weir_event_options_collect_triggers(&arguments->rotate_on, "--switch-output-event", &rotate_on, &err);
     if (code == 0)
         code = weir_event_options_collect_triggers(&arguments->snapshot_on, "--snapshot-on", &snapshot_on, &err);
-    int status = code < 0 ? weir_answer_refusal(print, code, &err) : record(arguments, print);
+    int status = code < 0 ? refuse(arguments, print, code, &err) : record(arguments, print);
     weir_event_list_fini(&events);
     weir_event_list_fini(&rotate_on);
     weir_event_list_fini(&snapshot_on);
@@ -213,6 +246,9 @@ static int configure_and_record(struct weir_record_arguments *arguments, struct 
         return show_config(print, &origins->settings);
     print->verbosity = arguments->verbosity;
     print->quiet = arguments->quiet;
+    result = weir_record_outcome_check(arguments, &err);
+    if (result < 0)
+        return weir_answer_refusal(print, result, &err);
     return resolve_and_record(arguments, invocation, print);
 }
 

@@ -1,11 +1,4 @@
-/*
- * The closing lines and the ledger of a recording. Pure; any thread.
- *
- * Advice. Loss in a kernel ring means that its reader did not run within the time in which the ring fills: a larger
- * ring or a real-time reader helps. Measured: with 4 MiB a storm of system calls on each CPU loses nothing in any mode,
- * so no smaller ring is advised. Loss while the reader waited for a chunk means that the disk was slower than the
- * events for longer than the pool lasts: a larger pool helps. For a failed output there is no option to name.
- */
+/* The closing lines and the ledger of a recording. Pure; any thread. */
 #include "cli/record_report.h"
 
 #include <inttypes.h>
@@ -13,28 +6,21 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "base/size_text.h"
 #include "cli/value.h"
 #include "format/text_out.h"
 
-#define BYTES_PER_KB        1024u
-#define BYTES_PER_MB        (1024.0 * 1024.0)
-#define PERCENT             100.0
-#define PER_MILLE           10.0 /* of a percent */
-#define US_PER_MS           1000.0
-#define PERCENT_SHOWN_MIN   0.01 /* two decimals */
-#define ADVISED_RING_MIN    (4ull << 20)
-#define ADVISED_RING_MAX    (256ull << 20) /* a ring per CPU: more than this is no sane advice */
-#define SIDEBAND_RING_MAX   (1ull << 20)   /* as weir_ring_bytes_choose() has it */
-#define ADVISED_RING_FACTOR 4
-#define ADVISED_POOL_FACTOR 2
-#define EVENT_COLUMN_MAX    40
-#define EVENT_COLUMN_MIN    5
+#define BYTES_PER_KB      1024u
+#define BYTES_PER_MB      (1024.0 * 1024.0)
+#define PERCENT           100.0
+#define PER_MILLE         10.0 /* of a percent */
+#define US_PER_MS         1000.0
+#define PERCENT_SHOWN_MIN 0.01 /* two decimals */
+#define EVENT_COLUMN_MAX  40
+#define EVENT_COLUMN_MIN  5
 
 /* Losses of one kind (samples, or sideband records), by cause and place. */
 struct losses {
-    uint64_t ring_full;
-    uint64_t write_failed;
-    uint64_t shed;
     unsigned places;       /* CPUs in the ledger, or tasks */
     unsigned lossy_places; /* of them, those that lost */
     int worst_place;       /* number of the CPU, or id of the task */
@@ -75,12 +61,8 @@ static struct losses sum_losses(const struct weir_record_result *result, bool si
     uint64_t lost_there = 0;
     for (size_t i = 0; i < result->ledger_count; i++) {
         const struct weir_ledger_row *row = &result->ledger[i];
-        if (is_sideband(result, row) == sideband) {
-            losses.ring_full += row->lost_ring_full;
-            losses.write_failed += row->lost_write_failed;
-            losses.shed += row->shed;
+        if (is_sideband(result, row) == sideband)
             lost_there += row->lost_ring_full + row->lost_write_failed + row->shed;
-        }
         if (i + 1 == result->ledger_count || place_number(row + 1) != place_number(row)) {
             count_place(&losses, place_number(row), lost_there);
             lost_there = 0;
@@ -122,53 +104,45 @@ static void append_cause(struct joiner *joiner, const char *cause, uint64_t lost
         weir_buf_printf(joiner->text, " (%" PRIu64 ")", lost);
 }
 
-/* Whether a ring of that size needs a privilege that this process lacks; *mlock_kb: the knob that would do instead. */
-static bool exceeds_limit(const struct weir_kernel_limits *limits, uint64_t ring_bytes, uint64_t *mlock_kb)
+/* Names a cause for people. */
+static const char *cause_text(enum weir_loss_cause cause, const struct weir_report_context *context)
 {
-    struct weir_ring_sizes sizes = {
-        .data_bytes = ring_bytes,
-        .sideband_bytes = weir_min_u64(ring_bytes / 2, SIDEBAND_RING_MAX),
-    };
-    *mlock_kb = weir_ring_sizes_mlock_kb(limits, &sizes);
-    return !weir_kernel_limits_rings_are_free(limits) && *mlock_kb > limits->mlock_kb;
+    switch (cause) {
+    case WEIR_LOSS_NO_RING:
+        return "on CPUs that had no ring yet";
+    case WEIR_LOSS_RING_DAMAGED:
+        return "in rings that the kernel damages for -s";
+    case WEIR_LOSS_RING_FULL:
+        return "kernel ring full";
+    case WEIR_LOSS_RING_PAUSED:
+        return "rings paused for snapshots";
+    case WEIR_LOSS_SUSPENDED:
+        return "suspended for lack of disk space";
+    case WEIR_LOSS_OUTPUT_BEHIND:
+        return context->is_stream ? "waiting for the consumer" : "waiting for the disk";
+    case WEIR_LOSS_SHED:
+        return "shed";
+    case WEIR_LOSS_WRITE_FAILED:
+        return "write failed";
+    case WEIR_LOSS_CAUSES:
+        break;
+    }
+    return "";
 }
 
-static void append_ring_remedy(struct joiner *joiner, const struct weir_record_result *result,
-                               const struct weir_report_context *context)
+/* The pool is advised beside the rest, not instead of it, and once. */
+static void append_remedies(struct weir_buf *text, const struct weir_loss *losses)
 {
-    uint64_t advised = weir_clamp_u64(result->ring_bytes * ADVISED_RING_FACTOR, ADVISED_RING_MIN, ADVISED_RING_MAX);
-    char now[WEIR_VALUE_SIZE_TEXT_BYTES], then[WEIR_VALUE_SIZE_TEXT_BYTES];
-    weir_value_format_size(result->ring_bytes, now);
-    weir_value_format_size(advised, then);
-
-    uint64_t mlock_kb;
-    bool unprivileged = exceeds_limit(context->limits, advised, &mlock_kb);
-    if (advised > result->ring_bytes) {
-        join(joiner);
-        weir_buf_printf(joiner->text, "-m %s (now %s)", then, now);
-        if (unprivileged)
-            weir_buf_printf(joiner->text,
-                            ", for which CAP_IPC_LOCK or kernel.perf_event_mlock_kb=%" PRIu64 " (now %" PRIu64
-                            ") is needed",
-                            mlock_kb, context->limits->mlock_kb);
+    struct joiner remedies = {.text = text, .first = "; to prevent it: ", .next = " or "};
+    for (unsigned cause = 0; cause < WEIR_LOSS_CAUSES; cause++) {
+        bool is_of_pool = cause == WEIR_LOSS_OUTPUT_BEHIND || cause == WEIR_LOSS_SHED;
+        bool is_told = cause == WEIR_LOSS_SHED && losses[WEIR_LOSS_OUTPUT_BEHIND].lost > 0;
+        if (losses[cause].lost == 0 || !losses[cause].hint[0] || is_told)
+            continue;
+        remedies.next = is_of_pool ? " and " : " or ";
+        join(&remedies);
+        weir_buf_printf(text, "%s", losses[cause].hint);
     }
-    if (context->realtime_priority == 0 && !unprivileged) {
-        join(joiner);
-        weir_buf_printf(joiner->text, "-r 1");
-    }
-    if (joiner->count == 0) {
-        join(joiner);
-        weir_buf_printf(joiner->text, "fewer samples, by a lower -F or a higher -c");
-    }
-}
-
-static void append_pool_remedy(struct joiner *joiner, const struct weir_record_result *result)
-{
-    char now[WEIR_VALUE_SIZE_TEXT_BYTES], then[WEIR_VALUE_SIZE_TEXT_BYTES];
-    weir_value_format_size(result->pool_bytes, now);
-    weir_value_format_size(result->pool_bytes * ADVISED_POOL_FACTOR, then);
-    join(joiner);
-    weir_buf_printf(joiner->text, "--buffer-size %s (now %s)", then, now);
 }
 
 static void append_lost_samples(struct weir_buf *text, const struct weir_record_result *result,
@@ -183,38 +157,11 @@ static void append_lost_samples(struct weir_buf *text, const struct weir_record_
         weir_buf_printf(text, "(%.2f %%): ", percent);
 
     struct losses losses = sum_losses(result, false);
-    uint64_t suspended = weir_min_u64(result->lost_suspended, losses.ring_full);
-    uint64_t ring_full = losses.ring_full - suspended;
-    uint64_t waiting = weir_min_u64(result->lost_while_pool_empty, ring_full);
-    ring_full -= waiting;
-    uint64_t before_ring = weir_min_u64(result->lost_before_ring, ring_full);
-    ring_full -= before_ring;
-    uint64_t damaged = weir_min_u64(result->lost_damaged, ring_full);
-    ring_full -= damaged;
     append_where(text, &losses);
     struct joiner causes = {.text = text, .first = "; ", .next = ", "};
-    append_cause(&causes, "on CPUs that had no ring yet", before_ring, lost);
-    append_cause(&causes, "in rings that the kernel damages for -s", damaged, lost);
-    append_cause(&causes, result->overwritten ? "rings paused for snapshots" : "kernel ring full", ring_full, lost);
-    append_cause(&causes, "suspended for lack of disk space", suspended, lost);
-    append_cause(&causes, context->is_stream ? "waiting for the consumer" : "waiting for the disk", waiting, lost);
-    append_cause(&causes, "shed", losses.shed, lost);
-    append_cause(&causes, "write failed", losses.write_failed, lost);
-
-    struct joiner remedies = {.text = text, .first = "; to prevent it: ", .next = " or "};
-    if (damaged > 0) {
-        join(&remedies);
-        weir_buf_printf(text, "no -s");
-    }
-    if (suspended > 0) {
-        join(&remedies);
-        weir_buf_printf(text, "more disk space");
-    }
-    if (ring_full > 0 && !result->overwritten)
-        append_ring_remedy(&remedies, result, context);
-    remedies.next = " and ";
-    if (waiting + losses.shed > 0)
-        append_pool_remedy(&remedies, result);
+    for (unsigned cause = 0; cause < WEIR_LOSS_CAUSES; cause++)
+        append_cause(&causes, cause_text((enum weir_loss_cause)cause, context), result->losses[cause].lost, lost);
+    append_remedies(text, result->losses);
     weir_buf_printf(text, " ]\n");
 }
 
@@ -453,9 +400,9 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
     weir_buf_printf(text, of_tasks ? "    all" : "  all");
     append_row(text, width, "samples", &total);
 
-    char ring[WEIR_VALUE_SIZE_TEXT_BYTES], pool[WEIR_VALUE_SIZE_TEXT_BYTES];
-    weir_value_format_size(result->ring_bytes, ring);
-    weir_value_format_size(result->pool_bytes, pool);
+    char ring[WEIR_SIZE_TEXT_BYTES], pool[WEIR_SIZE_TEXT_BYTES];
+    weir_size_format(result->ring_bytes, ring);
+    weir_size_format(result->pool_bytes, pool);
     weir_buf_printf(text, "%" PRIu64 " rings of %s, pool %s, %" PRIu64 " rounds, throttled %" PRIu64 " times",
                     result->rings, ring, pool, result->rounds, result->throttled);
     if (result->left_out_samples > 0)

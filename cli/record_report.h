@@ -15,16 +15,13 @@
 #define WEIR_CLI_RECORD_REPORT_H
 
 #include "base/buf.h"
-#include "engine/kernel/kernel_limits.h"
 #include "engine/session/record.h"
 
-/* What the advice depends on, beside the result. */
+/* What the lines depend on, beside the result. */
 struct weir_report_context {
     const char *output_path;
-    bool is_stream;                          /* what is written is waited for by a reader, not by a disk */
-    bool stamped;                            /* the files have their times in their names */
-    unsigned realtime_priority;              /* of -r; 0: none */
-    const struct weir_kernel_limits *limits; /* borrowed */
+    bool is_stream; /* what is written is waited for by a reader, not by a disk */
+    bool stamped;   /* the files have their times in their names */
 };
 
 void weir_report_closing(struct weir_buf *text, const struct weir_record_result *result,

@@ -19,6 +19,11 @@ static int apply_output(void *object, const char *text, struct weir_error *err)
     return 0;
 }
 
+static int apply_status(void *object, const char *text, struct weir_error *err)
+{
+    return weir_status_choice_parse(&((struct weir_record_arguments *)object)->status, text, err);
+}
+
 /* Without a number, or with 0, the default; both as perf has it. */
 static int apply_compression(void *object, const char *text, struct weir_error *err)
 {
@@ -192,6 +197,17 @@ static const struct weir_option options[] = {
                    "files count together, removed ones included.",
     },
     {
+        .long_name = "report",
+        .argument = "FILE",
+        .kind = WEIR_OPTION_TEXT,
+        .field = FIELD(report_path, const char *),
+        .section = SECTION,
+        .help = "write the outcome to FILE as JSON: samples and losses by CPU, event and cause, with hints",
+        .details = "FILE appears in one step when recording has ended, also when it has failed; a report of an earlier "
+                   "recording is replaced. The recording keeps the same ledger: weir info --json shows it. No option "
+                   "of perf record.",
+    },
+    {
         .long_name = "timestamp-boundary",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
@@ -222,6 +238,21 @@ static const struct weir_option options[] = {
         .field = FIELD(quiet, bool),
         .section = SECTION,
         .help = "show errors only; overrides -v",
+    },
+    {
+        .long_name = "status",
+        .argument = "never|auto|always|json[:FD]",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_status,
+        .default_text = "auto",
+        .section = SECTION,
+        .help = "show the state of the recording while it runs; auto: a line on a terminal, unless -q",
+        .details = "The line has time, samples and megabytes a second, megabytes so far, the fullest ring, the memory "
+                   "in use between readers and writer, losses so far, and files if there are several. It stands below "
+                   "the cursor, only while weir is in the terminal's foreground, and not before others have left the "
+                   "terminal alone for two seconds. An end that takes longer than 0.3 s shows its steps. always: where "
+                   "no line can be drawn (standard error is a file, TERM is dumb), a new line each second. json: a "
+                   "line a second with the answer to the control command status, to standard error or descriptor FD.",
     },
 };
 

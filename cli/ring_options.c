@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/size_text.h"
 #include "topology/plan.h"
 
 /* In bytes, 0 when it was not given; max_bytes: a power of two. */
@@ -16,15 +17,15 @@ static int resolve_size(const struct weir_ring_size *size, uint64_t max_bytes, u
         return 0;
     }
     bool rounded;
-    char text[WEIR_VALUE_SIZE_TEXT_BYTES];
+    char text[WEIR_SIZE_TEXT_BYTES];
     if (weir_value_resolve_ring_size(size, page_bytes, max_bytes, ring_bytes, &rounded) < 0) {
-        weir_value_format_size(max_bytes, text);
+        weir_size_format(max_bytes, text);
         weir_error_set(err, -EINVAL, "option '--mmap-pages': a ring cannot be larger than %s", text);
         weir_error_hint(err, "a number without suffix counts pages of %" PRIu64 " bytes", page_bytes);
         return -EINVAL;
     }
     if (rounded) {
-        weir_value_format_size(*ring_bytes, text);
+        weir_size_format(*ring_bytes, text);
         weir_notice(notices, WEIR_NOTICE_INFO, "rounding mmap pages size to %s (%" PRIu64 " pages)", text,
                     *ring_bytes / page_bytes);
     }

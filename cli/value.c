@@ -187,20 +187,6 @@ int weir_value_resolve_ring_size(const struct weir_ring_size *size, uint64_t pag
     return 0;
 }
 
-void weir_value_format_size(uint64_t bytes, char text[WEIR_VALUE_SIZE_TEXT_BYTES])
-{
-    size_t best = 0;
-    for (size_t i = 1; i < WEIR_ARRAY_COUNT(suffixes); i++) {
-        if (bytes != 0 && bytes % (1ull << suffixes[i].shift) == 0)
-            best = i;
-    }
-    if (best == 0)
-        snprintf(text, WEIR_VALUE_SIZE_TEXT_BYTES, "%" PRIu64, bytes);
-    else
-        snprintf(text, WEIR_VALUE_SIZE_TEXT_BYTES, "%" PRIu64 "%c", bytes >> suffixes[best].shift,
-                 suffixes[best].upper);
-}
-
 int weir_value_parse_percent(const char *text, uint64_t *ppm)
 {
     uint64_t value = 0, unit = 10000;

@@ -17,8 +17,6 @@
 
 #define WEIR_VALUE_FREQ_MAX UINT64_MAX /* what weir_value_parse_frequency() makes of "max" */
 
-#define WEIR_VALUE_SIZE_TEXT_BYTES 24 /* holds any size that weir_value_format_size() writes */
-
 /* The argument of -m: a number of pages, or a size that is turned into pages once the page size is known. */
 struct weir_ring_size {
     uint64_t number;
@@ -67,8 +65,5 @@ int weir_value_parse_ring_size_pair(const char *text, struct weir_ring_size_pair
  */
 int weir_value_resolve_ring_size(const struct weir_ring_size *size, uint64_t page_bytes, uint64_t max_bytes,
                                  uint64_t *ring_bytes, bool *rounded);
-
-/* "512K", "4M", "1536K", "100": the largest suffix that loses nothing, so that the text can be given to an option. */
-void weir_value_format_size(uint64_t bytes, char text[WEIR_VALUE_SIZE_TEXT_BYTES]);
 
 #endif

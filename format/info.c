@@ -155,6 +155,7 @@ static void append_text(const struct weir_perf_input *input, const struct weir_s
         append_event(&input->events.list[i], &scan->events[i], out);
     append_counts(scan, out);
     append_aux(&scan->aux, out);
+    weir_ledger_reader_append_text(&scan->ledgers, out);
 }
 
 /* ---- JSON ---- */
@@ -278,6 +279,8 @@ static void append_json(const struct weir_perf_input *input, const struct weir_s
     append_json_events(input, scan, out);
     append_json_counts(scan, out);
     append_json_aux(&scan->aux, out);
+    weir_buf_printf(out, ",\n \"ledgers\":");
+    weir_ledger_reader_append_json(&scan->ledgers, out);
     weir_buf_printf(out, ",\n \"error\":");
     if (scan->end.code < 0)
         weir_text_append_json(out, scan->end.what, strlen(scan->end.what));

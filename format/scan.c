@@ -307,6 +307,8 @@ static int scan_record(struct weir_scan *scan, struct weir_perf_input *input, co
         result = scan_update(scan, view);
     if (result == 0)
         result = weir_scan_aux_note(&scan->aux, view, !input->is_pipe && input->stream.source == &input->source);
+    if (result == 0 && view->type == WEIR_RECORD_EVENT_TYPE)
+        result = weir_ledger_reader_take(&scan->ledgers, view->data, view->bytes);
     if (result == 0)
         result = scan_return(scan, input, &record);
     return result < 0 ? result : scan_cpu(scan, &record);
@@ -406,6 +408,7 @@ void weir_scan_fini(struct weir_scan *scan)
     weir_cpuset_fini(&scan->last_cpus);
     weir_scan_order_fini(&scan->order);
     weir_scan_aux_fini(&scan->aux);
+    weir_ledger_reader_fini(&scan->ledgers);
     scan->events = NULL;
     scan->cpus = NULL;
     scan->parts = NULL;

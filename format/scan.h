@@ -10,6 +10,7 @@
 
 #include "base/cpuset.h"
 #include "base/error.h"
+#include "format/ledger_record.h"
 #include "format/perf_input.h"
 #include "format/record_schema.h"
 #include "format/scan_aux.h"
@@ -69,7 +70,8 @@ struct weir_scan {
     struct weir_scan_order order;
     struct weir_scan_problem wrong_raw; /* a sample of a tracepoint whose own type is not its event's */
 
-    struct weir_scan_aux aux; /* of AUX areas */
+    struct weir_scan_aux aux;          /* of AUX areas */
+    struct weir_ledger_reader ledgers; /* that the recorder has kept in the data */
 
     uint64_t expanded_max; /* most bytes that a COMPRESSED record has expanded to */
 

@@ -9,6 +9,7 @@
 #define WEIR_IO_OUTPUT_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -32,6 +33,15 @@ int weir_output_file_check_lock(int fd, const char *path, struct weir_error *err
 
 /* Locks the file of fd as an output of this process, until any descriptor of the file is closed. 0 or -errno. */
 int weir_output_file_lock(int fd);
+
+/* ---- a small file ---- */
+
+/*
+ * Writes a whole file in one step: any reader finds the old bytes or the new ones. The rules for `path` are those of an
+ * output. There is no ".old"; a new file has mode 0600, a replaced one of this user keeps its mode. 0 or -errno with
+ * err, and then an existing file is as it was. Blocks, allocates.
+ */
+int weir_output_file_write_whole(const char *path, const void *data, size_t bytes, struct weir_error *err);
 
 /* ---- the name ---- */
 

@@ -132,3 +132,47 @@ int weir_output_file_replace(struct weir_output_file *file, const struct weir_ou
     weir_output_file_sync_name(file); /* advisory: all running processes see the name already */
     return 0;
 }
+
+/* ---- a small file ---- */
+
+static int write_all(int fd, const uint8_t *data, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t written = write(fd, data + done, bytes - done);
+        if (written < 0 && errno != EINTR)
+            return -errno;
+        done += written > 0 ? (size_t)written : 0;
+    }
+    return 0;
+}
+
+/* Gives the file its name, in the place of a file that has it. */
+static int take_name(struct weir_output_file *file, struct weir_error *err)
+{
+    struct stat st;
+    if (fstatat(file->dir_fd, file->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        struct weir_output_identity was;
+        weir_output_file_identify(&was, &st);
+        return weir_output_file_replace(file, &was, err);
+    }
+    int rc = weir_output_file_give_name(file, file->name);
+    file->published = rc == 0;
+    return rc < 0 ? weir_error_set_errno(err, rc, "cannot name '%s'", file->path) : 0;
+}
+
+int weir_output_file_write_whole(const char *path, const void *data, size_t bytes, struct weir_error *err)
+{
+    struct weir_output_file file;
+    int rc = weir_output_file_open(&file, path, NULL, err);
+    if (rc < 0)
+        return rc;
+    rc = write_all(file.fd, data, bytes);
+    if (rc == 0 && file.name && fsync(file.fd) < 0)
+        rc = -errno;
+    if (rc < 0)
+        weir_error_set_errno(err, rc, "cannot write '%s'", path);
+    else if (file.name)
+        rc = take_name(&file, err);
+    weir_output_file_fini(&file);
+    return rc;
+}

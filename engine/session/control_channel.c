@@ -86,12 +86,7 @@ static void answer(struct weir_control_channel *channel, int result, const struc
 /* Sends the lines of the answer as notices to the user. */
 static void show_answer(struct weir_control_channel *channel)
 {
-    const char *text = weir_buf_str(&channel->answer);
-    for (size_t length; *text; text += length) {
-        length = strcspn(text, "\n");
-        weir_notice(channel->host->notices, WEIR_NOTICE_INFO, "%.*s", (int)length, text);
-        length += text[length] == '\n';
-    }
+    weir_notice_text(channel->host->notices, WEIR_NOTICE_INFO, weir_buf_str(&channel->answer));
     weir_buf_reset(&channel->answer);
 }
 

@@ -386,8 +386,8 @@ void weir_file_finisher_keep_named(struct weir_file_finisher *finisher, const st
     if (replaces && !file->broken)
         weir_kept_files_add_last(finisher->kept, file);
     else if (before)
-        weir_notice(finisher->setup.plan->options->notices, WEIR_NOTICE_INFO,
-                    "the newest snapshot of the pair is in '%s'", before);
+        weir_notice_product(finisher->setup.plan->options->notices, WEIR_NOTICE_INFO,
+                            "the newest snapshot of the pair is in '%s'", before);
     add(finisher, file->file_bytes, &(struct weir_error){0});
 }
 

@@ -48,6 +48,7 @@
 #include "engine/session/ledger.h"
 #include "engine/session/record_file.h"
 #include "engine/session/record_result.h"
+#include "engine/session/record_watch.h"
 #include "engine/session/recording_plan.h"
 #include "engine/session/sideband_host.h"
 #include "engine/session/trigger.h"
@@ -62,11 +63,13 @@ struct weir_file_series_hooks {
     void (*losses_counted)(void *ctx);   /* the ledger has its rows; the writer still takes records for the last file */
     void (*snapshot_ended)(void *ctx);   /* a rotation that a snapshot began is over */
     bool (*is_hurried)(void *ctx);       /* a signal asks for a quick end */
-    void *ctx;                           /* borrowed */
+    void (*enter_step)(void *ctx, enum weir_ending_step step);
+    void *ctx; /* borrowed */
 };
 
 struct weir_file_series_setup { /* all pointers are borrowed until close() */
     const struct weir_recording_plan *plan;
+    const struct weir_kernel_limits *limits; /* for advice on losses */
     const struct weir_file_facts *facts;
     const struct weir_beginning *beginning;
     const struct weir_event_set *events;

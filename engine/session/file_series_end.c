@@ -3,6 +3,7 @@
 
 #include "engine/drain/record_rename.h"
 #include "engine/session/file_series_internal.h"
+#include "engine/session/loss_advice.h"
 #include "engine/session/record_sink.h"
 #include "format/features.h"
 
@@ -11,6 +12,13 @@ static bool is_hurried(void *ctx)
     const struct weir_file_series *series = ctx;
     const struct weir_file_series_hooks *hooks = &series->setup.hooks;
     return hooks->is_hurried && hooks->is_hurried(hooks->ctx);
+}
+
+static void enter_step(const struct weir_file_series *series, enum weir_ending_step step)
+{
+    const struct weir_file_series_hooks *hooks = &series->setup.hooks;
+    if (hooks->enter_step)
+        hooks->enter_step(hooks->ctx, step);
 }
 
 static bool is_stream(const struct weir_file_series *series)
@@ -73,17 +81,20 @@ static struct outcome end_data(struct weir_file_series *series, struct weir_erro
         setup->hooks.losses_counted(setup->hooks.ctx);
     if (outcome.counted == 0)
         outcome.counted = send_losses(series);
+    enter_step(series, WEIR_ENDING_BUILD_IDS);
     outcome.gathered = weir_sideband_host_stop(setup->sideband, series->current->number, is_hurried(series), err);
     if (outcome.counted == 0)
         outcome.counted = send_build_ids(series);
     if (setup->append && outcome.gathered == 0)
         outcome.gathered =
             weir_append_add_build_ids(setup->append, setup->sideband->build_ids, setup->sideband->build_id_count);
+    enter_step(series, WEIR_ENDING_WRITE);
     weir_pipeline_stop_writer(setup->pipeline);
     weir_file_rotation_end(series);
     if (outcome.counted == 0)
         outcome.counted = tell_unwritten(series);
     weir_ledger_fill_totals(setup->pipeline, setup->result);
+    weir_loss_advise(setup->result, setup->limits, setup->plan->options->readers.realtime_priority);
     return outcome;
 }
 
@@ -113,10 +124,36 @@ static void complete_file(struct weir_file_series *series)
         weir_sideband_list_bpf_programs(sideband->sideband, file->number, NULL, &file->bpf);
 }
 
-/* Writes the features of the last file. With --on-full=rotate removes older files until the features find room. */
+/* Appends the ledger to the records that end the last file. A stream keeps none: quipper reads the type of these
+ * records as names of events there. */
+static void append_ledger(const struct weir_file_series *series)
+{
+    struct weir_buf *last = &series->current->last_records;
+    size_t before = last->used;
+    if (is_stream(series) || !series->setup.result->ledger || weir_buf_error(last) < 0)
+        return;
+    const struct weir_ledger_content content = weir_record_result_ledger(series->setup.result);
+    weir_ledger_append_records(&content, last);
+    if (weir_buf_error(last) < 0) { /* the records before are worth more */
+        last->used = before;
+        last->error = 0;
+    }
+}
+
+/* Writes the end of the last file. Without room for all of it the ledger stays out. With --on-full=rotate removes older
+ * files until the features find room. */
 static int finish_file(struct weir_file_series *series, struct weir_error *err)
 {
+    struct weir_buf *last = &series->current->last_records;
+    size_t without_ledger = last->used;
+    enter_step(series, WEIR_ENDING_FEATURES);
+    append_ledger(series);
     int result = weir_record_file_finish(series->current, series->setup.facts, err);
+    if (weir_output_lacks_space(result) && last->used > without_ledger) {
+        last->used = without_ledger;
+        *err = (struct weir_error){0};
+        result = weir_record_file_finish(series->current, series->setup.facts, err);
+    }
     while (weir_output_lacks_space(result) && weir_file_finisher_make_room(series->finisher)) {
         *err = (struct weir_error){0};
         result = weir_record_file_finish(series->current, series->setup.facts, err);
@@ -133,6 +170,7 @@ static int sync_file(struct weir_file_series *series, struct weir_error *err)
                     "signal while finishing: not waiting until the file is on the disk");
         return 0;
     }
+    enter_step(series, WEIR_ENDING_SYNC);
     return weir_record_file_sync(series->current, err);
 }
 
@@ -166,6 +204,7 @@ static int keep_file(struct weir_file_series *series, bool keeps_snapshot, struc
     result->files = 1;
     if (!series->finisher)
         return 0;
+    enter_step(series, WEIR_ENDING_FILES);
     result->stamped =
         plan->options->rotation.timestamp && weir_output_file_has_name(weir_output_file_of(series->current->output));
     weir_file_finisher_stop(series->finisher, is_hurried, series);
@@ -221,8 +260,10 @@ int weir_file_series_finish(struct weir_file_series *series, bool keeps_snapshot
     int kept = keep_file(series, keeps_snapshot, is_first_failure ? err : &unheard);
     if (finished == 0)
         finished = kept;
-    if (finished == 0 && !is_hurried(series))
+    if (finished == 0 && !is_hurried(series)) {
+        enter_step(series, WEIR_ENDING_CACHE);
         weir_sideband_host_fill_cache(series->setup.sideband);
+    }
     /* A consumer of a stream may close it early, as head(1) does; this is no failure. */
     series->consumer_gone = is_stream(series) && write_error == -EPIPE;
     if (series->consumer_gone || series->given_up)

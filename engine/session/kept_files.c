@@ -277,7 +277,7 @@ void weir_kept_files_add(struct weir_kept_files *kept, const struct weir_record_
     if (!weir_output_file_is_at_name(on_disk))
         return;
     if (kept->setup.stamped)
-        weir_notice(kept->setup.notices, WEIR_NOTICE_INFO, "[ weir record: Dump %s ]", path);
+        weir_notice_product(kept->setup.notices, WEIR_NOTICE_INFO, "[ weir record: Dump %s ]", path);
     note(kept, file);
     if (!kept->setup.command)
         return;
@@ -315,7 +315,7 @@ int weir_kept_files_pass_name(struct weir_kept_files *kept, struct weir_record_f
     }
     if (result < 0)
         return weir_error_set_errno(err, result, "'%s' cannot become '%s'", newest->path, file->path);
-    weir_notice(kept->setup.notices, WEIR_NOTICE_INFO, "'%s' is now '%s'", newest->path, file->path);
+    weir_notice_product(kept->setup.notices, WEIR_NOTICE_INFO, "'%s' is now '%s'", newest->path, file->path);
     return 0;
 }
 

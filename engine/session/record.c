@@ -42,6 +42,14 @@ bool weir_recording_is_hurried(void *ctx)
     return weir_coordinator_is_hurried(&recording->coordinator);
 }
 
+void weir_recording_enter_step(void *ctx, enum weir_ending_step step)
+{
+    const struct weir_recording *recording = ctx;
+    const struct weir_record_watch *watch = recording->options->watch;
+    if (watch && watch->enter_step)
+        watch->enter_step(watch->ctx, step);
+}
+
 /* Goes from a held command to a running, recorded command. Returns 0 or -errno with err. */
 static int bring_up(struct weir_recording *recording, bool *workload_failed, struct weir_error *err)
 {
@@ -80,6 +88,7 @@ static int record(struct weir_recording *recording, bool *workload_failed, struc
         return result;
     }
     enter(recording, WEIR_RECORDING_RUNNING);
+    weir_notice_limiter_start(recording->notices.limiter);
     recording->running_since_ns = weir_clock_now_ns(&weir_clock_monotonic);
     weir_event_toggle_begin(&recording->toggle, !recording->plan.config.starts_disabled);
     recording->result->end = weir_coordinator_run(&recording->coordinator);
@@ -92,14 +101,19 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
 {
     memset(result, 0, sizeof(*result));
     *workload_failed = false;
+    struct weir_record_options limited = *options;
     struct weir_recording recording = {
-        .options = options,
+        .options = &limited,
         .result = result,
         .workload = WEIR_WORKLOAD_INIT,
         .cpu_follower = WEIR_CPU_FOLLOWER_INIT,
         .timeline = WEIR_TIMELINE_INIT,
         .path.aux = WEIR_AUX_KEEPER_INIT,
     };
+    if (options->notices)
+        recording.notices = *options->notices;
+    recording.notices.limiter = weir_notice_limiter_new(&weir_clock_monotonic);
+    limited.notices = &recording.notices;
     int code = record(&recording, workload_failed, err);
     if (code == -EMFILE)
         weir_open_error_hint_files(err, weir_recording_plan_fds_needed(&recording.plan, recording.targets.count),
@@ -108,5 +122,6 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
         weir_error_hint(err, "the size of files is limited: ulimit -f shows to how much");
     weir_recording_release(&recording);
     enter(&recording, WEIR_RECORDING_OVER);
+    weir_notice_limiter_free(recording.notices.limiter, options->notices);
     return code;
 }

@@ -30,6 +30,7 @@ static void end_workload(struct weir_recording *recording, enum weir_record_end 
     tell_of_consumer(recording, end);
     if (!recording->options->command)
         return;
+    weir_recording_enter_step(recording, WEIR_ENDING_COMMAND);
     if (end == WEIR_RECORD_END_SIGNAL || end == WEIR_RECORD_END_TARGETS || end == WEIR_RECORD_END_SCHEDULE ||
         end == WEIR_RECORD_END_ASKED || end == WEIR_RECORD_END_SIZE)
         weir_workload_ask_to_end(workload);
@@ -57,7 +58,7 @@ void weir_recording_abandon(struct weir_recording *recording, const struct weir_
 
 /* ---- the end of the data ---- */
 
-/* Adds the sizes of rings and pool and the AUX byte counts to the result. */
+/* Adds the sizes of rings and pool to the result. */
 static void sum_rings(const struct weir_recording *recording)
 {
     const struct weir_pipeline *pipeline = &recording->path.pipeline;
@@ -65,7 +66,6 @@ static void sum_rings(const struct weir_recording *recording)
     result->ring_bytes = recording->plan.ring_bytes;
     result->rings = weir_pipeline_mapped_rings(pipeline);
     result->pool_bytes = (uint64_t)pipeline->pool.chunk_count * pipeline->pool.chunk_bytes;
-    weir_aux_keeper_sum(&recording->path.aux, &result->aux);
 }
 
 /* Disables events and drains the rings. Returns 0; or -errno with err when writing the records of --tail-synthesize
@@ -74,6 +74,7 @@ static int drain(struct weir_recording *recording, struct weir_error *err)
 {
     const struct weir_record_options *options = recording->options;
     struct weir_event_set *events = &recording->path.events;
+    weir_recording_enter_step(recording, WEIR_ENDING_DRAIN);
     bool asks_at_end = weir_trigger_sources_ask_at_end(&recording->plan, &recording->workload);
     weir_trigger_sources_end_with_ftrace(&recording->asking, asks_at_end);
     weir_event_set_end(events);
@@ -93,8 +94,9 @@ int weir_recording_end(struct weir_recording *recording, struct weir_error *err)
 {
     struct weir_record_result *result = recording->result;
     int described = drain(recording, err);
-    int code = weir_file_series_finish(&recording->files, recording->snapshots.permanent, err);
     sum_rings(recording);
+    int code = weir_file_series_finish(&recording->files, recording->snapshots.permanent, err);
+    weir_aux_keeper_sum(&recording->path.aux, &result->aux);
     if (result->end == WEIR_RECORD_END_OUTPUT && recording->files.consumer_gone)
         result->end = WEIR_RECORD_END_CONSUMER;
     weir_snapshots_end(&recording->snapshots);
@@ -128,6 +130,7 @@ void weir_recording_release(struct weir_recording *recording)
     weir_workload_fini(&recording->workload);
     weir_control_fini(&recording->control);
     weir_trigger_sources_close(&recording->asking);
+    weir_status_ticker_close(&recording->ticker);
     weir_targets_fini(&recording->targets);
     weir_cpu_follower_close(&recording->cpu_follower);
     if (recording->phase >= WEIR_RECORDING_LISTENING)

@@ -25,6 +25,7 @@
 #include "engine/session/recording_plan.h"
 #include "engine/session/sideband_host.h"
 #include "engine/session/snapshot.h"
+#include "engine/session/status_ticker.h"
 #include "engine/session/timeline.h"
 #include "engine/session/trigger_sources.h"
 #include "engine/session/workload.h"
@@ -44,9 +45,10 @@ enum weir_recording_phase {
 };
 
 struct weir_recording {
-    const struct weir_record_options *options; /* borrowed */
+    const struct weir_record_options *options; /* borrowed; with `notices` */
     struct weir_record_result *result;         /* borrowed */
     enum weir_recording_phase phase;
+    struct weir_notice_sink notices; /* the caller's, with a limiter, which is owned and starts with RUNNING */
 
     struct weir_machine_facts machine; /* const after PLANNING, but for the limit on descriptors */
     struct weir_recording_plan plan;   /* const after OPENING */
@@ -63,6 +65,7 @@ struct weir_recording {
     struct weir_event_toggle toggle;
     struct weir_snapshots snapshots;
     struct weir_trigger_sources asking;
+    struct weir_status_ticker ticker;
 
     struct weir_file_facts facts; /* const after OPENING */
     struct weir_beginning beginning;
@@ -79,6 +82,9 @@ int weir_recording_make_plan(struct weir_recording *recording, struct weir_error
 
 /* record_open.c: opens events, rings and the first file. Returns 0 or -errno with err. */
 int weir_recording_open(struct weir_recording *recording, struct weir_error *err);
+
+/* record.c: tells the watch that the end has come to a step. ctx: the recording. */
+void weir_recording_enter_step(void *ctx, enum weir_ending_step step);
 
 /* record.c: whether a signal has asked for a quick end. ctx: the recording; the hooks of its parts call this. */
 bool weir_recording_is_hurried(void *ctx);

@@ -172,6 +172,7 @@ static void init_files(struct weir_recording *recording)
 {
     weir_file_series_init(&recording->files, &(struct weir_file_series_setup){
                                                  .plan = &recording->plan,
+                                                 .limits = &recording->machine.limits,
                                                  .facts = &recording->facts,
                                                  .beginning = &recording->beginning,
                                                  .events = &recording->path.events,
@@ -189,6 +190,7 @@ static void init_files(struct weir_recording *recording)
                                                            .losses_counted = end_timeline,
                                                            .snapshot_ended = complete_snapshot,
                                                            .is_hurried = weir_recording_is_hurried,
+                                                           .enter_step = weir_recording_enter_step,
                                                            .ctx = recording},
                                              });
 }

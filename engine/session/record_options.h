@@ -17,6 +17,7 @@
 #include "engine/events/event_list.h"
 #include "engine/events/targets.h"
 #include "engine/session/control.h"
+#include "engine/session/record_watch.h"
 #include "engine/session/schedule.h"
 
 #define WEIR_RECORD_FREQ_DEFAULT_HZ     4000u
@@ -143,6 +144,7 @@ struct weir_record_options {
 
     struct weir_record_caller caller;
     const struct weir_notice_sink *notices; /* may be NULL */
+    const struct weir_record_watch *watch;  /* borrowed; NULL: nobody watches */
 };
 
 #endif

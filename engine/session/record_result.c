@@ -2,6 +2,18 @@
 
 #include <stdlib.h>
 
+struct weir_ledger_content weir_record_result_ledger(const struct weir_record_result *result)
+{
+    return (struct weir_ledger_content){
+        .rows = result->ledger,
+        .row_count = result->ledger_count,
+        .event_names = (const char *const *)result->event_names,
+        .event_count = result->event_count,
+        .side_event = result->side_event,
+        .losses = result->losses,
+    };
+}
+
 void weir_record_result_fini(struct weir_record_result *result)
 {
     if (!result)

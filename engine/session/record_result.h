@@ -13,6 +13,7 @@
 #include "engine/aux/aux_sum.h"
 #include "engine/drain/drain_watch.h"
 #include "engine/drain/pressure.h"
+#include "format/ledger_record.h"
 
 enum weir_record_end {        /* why it ended */
     WEIR_RECORD_END_WORKLOAD, /* the command exited or was killed: workload_status is its wait status */
@@ -25,25 +26,6 @@ enum weir_record_end {        /* why it ended */
     WEIR_RECORD_END_SPACE,    /* less was free than keep_free_bytes; the workload ran on to workload_status */
     WEIR_RECORD_END_OUTPUT,   /* the output failed: the returned code says how; the file holds the data from before */
     WEIR_RECORD_END_DRY_RUN,
-};
-
-/* One row of the loss ledger: produced = written + evicted + shed + lost, by cause. For events that count their samples
- * (weir_event_counts_samples()), counted = produced + cut_off. */
-struct weir_ledger_row {
-    int cpu;                    /* -1: the row of a task, on any CPU */
-    pid_t task;                 /* -1: the row of a CPU */
-    unsigned event;             /* index into the recording's events; side events come last */
-    uint64_t written;           /* samples in the file (side events: records) */
-    uint64_t evicted;           /* -M, --overwrite: replaced in memory by newer samples before any snapshot */
-    uint64_t shed;              /* dropped under pressure, as --shed=cpus allows (engine/drain/shed.h) */
-    uint64_t lost_ring_full;    /* the kernel found no room in the ring (PERF_FORMAT_LOST), or there was none yet */
-    uint64_t lost_write_failed; /* drained, but the output failed */
-    uint64_t left_out;          /* drained after max_bytes was reached */
-    /* Occurrences that the event counted while it was being disabled, or while the task slept to which they happened.
-     * The kernel makes no sample of these occurrences, and loses none. Known only for events that count their samples
-     * (engine/session/ledger.c). */
-    uint64_t cut_off;
-    uint64_t counted; /* the event's own count, PERF_EVENT read(2) value */
 };
 
 struct weir_record_result {
@@ -96,7 +78,11 @@ struct weir_record_result {
     char **event_names; /* owned; by event index */
     size_t event_count;
     size_t side_event; /* index of the first side event; from this event on, rows are not of samples */
+    struct weir_loss losses[WEIR_LOSS_CAUSES]; /* lost_samples by cause, with hints (loss_advice.h) */
 };
+
+/* Returns a view of the ledger, borrowed from result. */
+struct weir_ledger_content weir_record_result_ledger(const struct weir_record_result *result);
 
 /* Frees the ledger and the names of events, and clears their pointers and counts. NULL-safe. */
 void weir_record_result_fini(struct weir_record_result *result);

@@ -34,8 +34,9 @@ static const char *state_of(const struct weir_recording *recording)
     return recording->guard.suspended ? "suspended" : "enabled";
 }
 
-static struct weir_status_sources status_sources(const struct weir_recording *recording)
+static struct weir_status_sources status_sources(void *ctx)
 {
+    const struct weir_recording *recording = ctx;
     return (struct weir_status_sources){
         .state = state_of(recording),
         .elapsed_ns = weir_clock_now_ns(&weir_clock_monotonic) - recording->running_since_ns,
@@ -49,8 +50,7 @@ static struct weir_status_sources status_sources(const struct weir_recording *re
 
 static void tell_status(void *ctx, enum weir_control_detail detail, struct weir_buf *out)
 {
-    const struct weir_recording *recording = ctx;
-    const struct weir_status_sources sources = status_sources(recording);
+    const struct weir_status_sources sources = status_sources(ctx);
     weir_status_append(&sources, detail == WEIR_CONTROL_VERBOSE, out);
 }
 
@@ -177,7 +177,11 @@ int weir_recording_watch(struct weir_recording *recording, struct weir_error *er
         result = follow_cpus(recording);
     if (result == 0)
         result = weir_aux_keeper_watch(&recording->path.aux, &coordinator->sources);
-    return result < 0 ? weir_error_set_errno(err, result, "cannot watch the recording") : 0;
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot watch the recording");
+    recording->ticker.sources = status_sources;
+    recording->ticker.ctx = recording;
+    return options->watch ? weir_status_ticker_open(&recording->ticker, options->watch, &coordinator->sources, err) : 0;
 }
 
 /* ---- callbacks of the disk guard ---- */

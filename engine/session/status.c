@@ -80,7 +80,7 @@ static bool is_shown(const struct weir_reader_ring *r)
     return !r->sideband && !weir_reader_ring_is_dormant(r); /* (ring-awake): an awake ring is mapped */
 }
 
-static void gather_rings(const struct weir_reader *reader, struct weir_status_figures *figures)
+static void gather_rings(const struct weir_reader *reader, struct weir_record_figures *figures)
 {
     for (unsigned i = 0; i < reader->rings.count; i++) {
         const struct weir_reader_ring *r = &reader->rings.at[i];
@@ -92,12 +92,12 @@ static void gather_rings(const struct weir_reader *reader, struct weir_status_fi
     }
 }
 
-void weir_status_gather(const struct weir_status_sources *sources, struct weir_status_figures *figures)
+void weir_status_gather(const struct weir_status_sources *sources, struct weir_record_figures *figures)
 {
     const struct weir_pipeline *pipeline = sources->pipeline;
     struct sums sums = {0};
     sum_readers(pipeline, &sums);
-    *figures = (struct weir_status_figures){
+    *figures = (struct weir_record_figures){
         .state = sources->state,
         .elapsed_ns = sources->elapsed_ns,
         .samples = sums.samples,

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "engine/drain/pipeline.h"
 #include "engine/events/event_set.h"
+#include "engine/session/record_watch.h"
 #include "engine/session/recording_plan.h"
 #include "engine/session/trigger.h"
 
@@ -27,19 +28,8 @@ struct weir_status_sources { /* all borrowed for the call */
     const struct weir_triggers *triggers;
 };
 
-struct weir_status_figures {
-    const char *state;
-    uint64_t elapsed_ns;
-    uint64_t samples, bytes; /* that readers have handed over */
-    uint64_t lost;           /* samples, as the LOST records of data rings report */
-    uint64_t shed;           /* samples that weir dropped under pressure */
-    uint64_t files;
-    uint32_t fill_per_mille; /* of the fullest data ring, now */
-    uint32_t pool_per_mille; /* of the memory between readers and writer, in use now */
-};
-
 /* Reads the figures. Makes no system call, allocates nothing. */
-void weir_status_gather(const struct weir_status_sources *sources, struct weir_status_figures *figures);
+void weir_status_gather(const struct weir_status_sources *sources, struct weir_record_figures *figures);
 
 /* Appends the line to out. places: with the values of each place. Costs one read(2) for each event and CPU. Allocates.
  */

@@ -160,6 +160,7 @@ static int open_files(struct simulation *s, struct weir_error *err)
         return result;
     weir_file_series_init(&s->files, &(struct weir_file_series_setup){
                                          .plan = &s->plan,
+                                         .limits = &s->machine.limits,
                                          .facts = &s->facts,
                                          .events = &s->path.events,
                                          .pipeline = &s->path.pipeline,

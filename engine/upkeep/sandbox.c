@@ -13,6 +13,7 @@
  *     messages of malloc   writev, mmap, then abort
  *     abort, raise         getpid, gettid, tgkill; rt_sigprocmask   tkill, rt_sigaction
  *     fork                 clone of CLONE_OF_FORK, set_robust_list  fork, or clone of SIGCHLD; set_tid_address
+ *     pthread_create       clone of CLONE_OF_THREAD, rseq, set_robust_list; clone3 is refused, and then clone is tried
  *     waitpid              wait4, or waitid
  *     qsort                sysinfo
  *     clocks               the vDSO; without one, clock_gettime, gettimeofday, time
@@ -45,9 +46,10 @@
 #define CLONE_FLAGS 0
 #endif
 /* The values of clone(2), which some systems' sched.h names differently. */
-#define CLONE_OF_FORK (0x00200000u | 0x01000000u | SIGCHLD) /* CHILD_CLEARTID, CHILD_SETTID */
-#define ANY           UINT32_MAX                            /* in place of an argument's number */
-#define WRITING_FLAGS (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
+#define CLONE_OF_FORK   (0x00200000u | 0x01000000u | SIGCHLD)     /* CHILD_CLEARTID, CHILD_SETTID */
+#define CLONE_OF_THREAD (0x00000100u | 0x00000800u | 0x00010000u) /* VM, SIGHAND, THREAD */
+#define ANY             UINT32_MAX                                /* in place of an argument's number */
+#define WRITING_FLAGS   (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
 
 struct rule {
     int call;
@@ -127,6 +129,14 @@ static const struct rule recovery[] = {
     {SCMP_SYS(uname), ANY},
 };
 
+/* pthread_create(3) of glibc: clone3(2) is answered as by a kernel without it, as its flags lie in memory, and clone(2)
+ * makes threads only. */
+static const struct rule threads[] = {
+    {SCMP_SYS(clone), CLONE_FLAGS, CLONE_OF_THREAD, CLONE_OF_THREAD},
+    {SCMP_SYS(rseq), ANY},
+    {SCMP_SYS(sched_getaffinity), ANY},
+};
+
 /* The leak check at exit, which stops the process from a thread of its own and reports with symbols. */
 static const struct rule sanitizers[] = {
 #ifdef WEIR_HAS_SANITIZER
@@ -179,6 +189,18 @@ static int add(scmp_filter_ctx filter, const struct rule *rules, size_t count)
     return result;
 }
 
+/* glibc goes on with clone(2). Builds with a sanitizer allow both calls. */
+static int refuse_clone3(scmp_filter_ctx filter)
+{
+#ifdef WEIR_HAS_SANITIZER
+    (void)filter;
+    return 0;
+#else
+    int result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+    return result == -EDOM ? 0 : result; /* no such call here */
+#endif
+}
+
 static int load(enum weir_sandbox kind)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
@@ -190,8 +212,12 @@ static int load(enum weir_sandbox kind)
         result = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     if (result == 0)
         result = add(filter, reading, WEIR_ARRAY_COUNT(reading));
-    if (result == 0 && kind == WEIR_SANDBOX_RECOVERY)
+    if (result == 0 && kind != WEIR_SANDBOX_READING)
         result = add(filter, recovery, WEIR_ARRAY_COUNT(recovery));
+    if (result == 0 && kind == WEIR_SANDBOX_SYMBOLS)
+        result = add(filter, threads, WEIR_ARRAY_COUNT(threads));
+    if (result == 0 && kind == WEIR_SANDBOX_SYMBOLS)
+        result = refuse_clone3(filter);
     if (result == 0)
         result = add(filter, sanitizers, WEIR_ARRAY_COUNT(sanitizers));
     if (result == 0)

@@ -5,12 +5,13 @@
  * Anybody may make a recording, and libtraceevent, libelf and zstd parse it in this process. So the process gives up,
  * for good, all system calls but those that reading needs. Any other call ends it by SIGSYS: weir's parsers make no
  * such call, so code that makes one has taken the process over. The filter binds the calling thread, which is the only
- * one, and its children.
+ * one, and its children and the threads that it starts.
  *
  *     reading    read, write to open descriptors, memory that is not executable, fork (trials of tracepoint formats)
  *     recovery   also: open for reading, and look at names, as recovery compares with /proc and tracefs
+ *     symbols    as recovery, and threads: files with symbols are opened by the names of mappings (report/)
  *
- * Neither can open a file for writing; make, rename or remove a file; execute; connect; or signal, trace or limit
+ * None can open a file for writing; make, rename or remove a file; execute; connect; or signal, trace or limit
  * another process. Builds with a sanitizer also allow the calls of its reports and its leak check.
  *
  * Source: seccomp(2), seccomp_rule_add(3) of libseccomp 2.5. Without libseccomp (-DWEIR_SECCOMP=OFF) there is no
@@ -27,6 +28,7 @@
 enum weir_sandbox {
     WEIR_SANDBOX_READING,
     WEIR_SANDBOX_RECOVERY,
+    WEIR_SANDBOX_SYMBOLS,
 };
 
 /* Returns whether the program was built with filters. */

@@ -239,6 +239,7 @@ static const struct {
     {"record", "switch-output-event", {"bogus", "cs:"}, "", "true"},
     {"record", "snapshot", {"x", "ee", "e0", "16385G"}, "", "true"},
     {"record", "aux-sample", {"x", "0", "61441", "e"}, "", "true"},
+    {"record", "status", {"x", "json:", "json:x", "json:2147483648"}, "", "true"},
     {"record", "control", {"x", "fd:x", "fifo:", "fd:1,2,3"}, "", "true"},
 };
 
@@ -248,7 +249,9 @@ static const struct {
 } any_text[] = {
     {"bench drain", "output"}, {"dump", "event"},        {"dump", "input"},       {"info", "input"},
     {"record", "buildid-dir"}, {"record", "clang-path"}, {"record", "clang-opt"}, {"record", "vmlinux"},
-    {"record", "output"},      {"recover", "input"},     {"recover", "output"},   {"verify", "input"},
+    {"record", "output"},      {"record", "report"},     {"recover", "input"},    {"recover", "output"},
+    {"report", "event"},       {"report", "input"},      {"report", "output"},    {"report", "symfs"},
+    {"verify", "input"},
 };
 
 static void expect_bad_text(const struct weir_command *command, const struct weir_option *option)

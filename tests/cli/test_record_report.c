@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "engine/session/loss_advice.h"
 #include "tests/cli/golden.h"
 
 #define MIB  (1ull << 20)
@@ -199,6 +200,7 @@ static struct weir_record_result make_result(const struct variant *variant, stru
         result.lost_samples += variant->shed[i] + variant->ring_full[i] + variant->write_failed[i];
         result.lost_sideband += variant->side_lost[i];
     }
+    weir_loss_advise(&result, variant->limited ? &limited_rings : &free_rings, variant->realtime_priority);
     return result;
 }
 
@@ -209,11 +211,7 @@ Test(record_report, closing_lines_read_as_in_the_golden_file)
         const struct variant *variant = &variants[i];
         struct weir_ledger_row rows[2 * EVENTS];
         struct weir_record_result result = make_result(variant, rows);
-        struct weir_report_context context = {
-            .output_path = "perf.data",
-            .realtime_priority = variant->realtime_priority,
-            .limits = variant->limited ? &limited_rings : &free_rings,
-        };
+        struct weir_report_context context = {.output_path = "perf.data"};
         weir_buf_printf(&text, "# %s\n", variant->name);
         weir_report_closing(&text, &result, &context);
         weir_buf_printf(&text, "\n");
@@ -227,7 +225,7 @@ Test(record_report, first_two_lines_are_perfs)
 {
     struct weir_ledger_row rows[2 * EVENTS];
     struct weir_record_result result = make_result(&variants[1], rows);
-    struct weir_report_context context = {.output_path = "dir/x.data", .limits = &free_rings};
+    struct weir_report_context context = {.output_path = "dir/x.data"};
     struct weir_buf text = WEIR_BUF_INIT;
     weir_report_closing(&text, &result, &context);
     cr_expect_str_eq(weir_buf_str(&text), "[ weir record: Woken up 42 times to write data ]\n"
@@ -239,7 +237,7 @@ Test(record_report, name_of_the_file_cannot_reach_the_terminal)
 {
     struct weir_ledger_row rows[2 * EVENTS];
     struct weir_record_result result = make_result(&variants[1], rows);
-    struct weir_report_context context = {.output_path = "a\nb\033[31m \xc3\xa4.data", .limits = &free_rings};
+    struct weir_report_context context = {.output_path = "a\nb\033[31m \xc3\xa4.data"};
     struct weir_buf text = WEIR_BUF_INIT;
     weir_report_closing(&text, &result, &context);
     cr_expect_not_null(strstr(weir_buf_str(&text), "wrote 1.235 MB a?b?[31m \xc3\xa4.data (1234 samples) ]\n"));
@@ -249,7 +247,7 @@ Test(record_report, name_of_the_file_cannot_reach_the_terminal)
 Test(record_report, size_limit_is_told_as_by_perf)
 {
     struct weir_record_result result = {.end = WEIR_RECORD_END_SIZE, .file_bytes = 3 * MIB, .left_out_samples = 5};
-    struct weir_report_context context = {.output_path = "x", .limits = &free_rings};
+    struct weir_report_context context = {.output_path = "x"};
     struct weir_buf text = WEIR_BUF_INIT;
     weir_report_closing(&text, &result, &context);
     cr_expect_str_eq(weir_buf_str(&text), "[ weir record: weir size limit reached (3072 KB), stopping session ]\n"
@@ -280,7 +278,7 @@ Test(record_report, compression_stands_behind_the_samples_as_by_perf)
         .compressed_raw_bytes = MIB,
         .compressed_cpu_ns = WEIR_NS_PER_S / 10,
     };
-    struct weir_report_context context = {.output_path = "x", .limits = &free_rings};
+    struct weir_report_context context = {.output_path = "x"};
     struct weir_buf text = WEIR_BUF_INIT;
     weir_report_closing(&text, &result, &context);
     cr_expect_str_eq(weir_buf_str(&text),
@@ -332,8 +330,9 @@ Test(record_report, stream_waits_for_its_consumer)
     result.ledger_count = 1;
     result.event_count = 2;
     result.side_event = 1;
-    struct weir_report_context context = {.output_path = "-", .is_stream = true, .limits = &free_rings};
+    struct weir_report_context context = {.output_path = "-", .is_stream = true};
     struct weir_buf text = WEIR_BUF_INIT;
+    weir_loss_advise(&result, &free_rings, 0);
     weir_report_closing(&text, &result, &context);
     cr_expect_str_eq(weir_buf_str(&text),
                      "[ weir record: Woken up 0 times to write data ]\n"
@@ -348,7 +347,7 @@ Test(record_report, full_aux_areas_are_told_as_by_perf_report)
 {
     struct weir_record_result result = {
         .aux = {.areas = 2, .area_bytes = 4 * MIB, .records = 100, .truncated = 3, .failed_bytes = MIB}};
-    struct weir_report_context context = {.output_path = "x", .limits = &free_rings};
+    struct weir_report_context context = {.output_path = "x"};
     struct weir_buf text = WEIR_BUF_INIT;
     weir_report_closing(&text, &result, &context);
     cr_expect_str_eq(weir_buf_str(&text),
@@ -362,7 +361,7 @@ Test(record_report, full_aux_areas_are_told_as_by_perf_report)
 Test(record_report, snapshots_of_aux_areas_are_counted_and_how_to_take_one_is_told)
 {
     struct weir_record_result result = {.aux = {.areas = 2, .area_bytes = 4 * MIB, .kept_newest = true}};
-    struct weir_report_context context = {.output_path = "x", .limits = &free_rings};
+    struct weir_report_context context = {.output_path = "x"};
     struct weir_buf text = WEIR_BUF_INIT;
     weir_report_closing(&text, &result, &context);
     cr_expect(strstr(weir_buf_str(&text),
@@ -378,7 +377,7 @@ Test(record_report, snapshots_of_aux_areas_are_counted_and_how_to_take_one_is_to
 Test(record_report, loss_without_a_ledger_is_still_reported)
 {
     struct weir_record_result result = {.samples = 3, .lost_samples = 1, .ring_bytes = MIB, .pool_bytes = MIB};
-    struct weir_report_context context = {.output_path = "x", .limits = &free_rings};
+    struct weir_report_context context = {.output_path = "x"};
     struct weir_buf text = WEIR_BUF_INIT;
     weir_report_closing(&text, &result, &context);
     cr_expect_str_eq(weir_buf_str(&text), "[ weir record: Woken up 0 times to write data ]\n"

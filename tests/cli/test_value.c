@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/bits.h"
+#include "base/size_text.h"
 
 #define PAGE 4096ull
 
@@ -246,9 +247,9 @@ Test(value, formatted_size_reads_back_as_the_same)
                  {1ull << 40, "1024G"},
                  {UINT64_MAX, "18446744073709551615"}};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(cases); i++) {
-        char text[WEIR_VALUE_SIZE_TEXT_BYTES];
+        char text[WEIR_SIZE_TEXT_BYTES];
         uint64_t bytes = 0;
-        weir_value_format_size(cases[i].bytes, text);
+        weir_size_format(cases[i].bytes, text);
         cr_expect_str_eq(text, cases[i].text);
         cr_expect_eq(weir_value_parse_size(text, &bytes), 0);
         cr_expect_eq(bytes, cases[i].bytes);

@@ -135,6 +135,7 @@ Test(sandbox, what_no_reader_does_ends_the_process)
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(never); i++) {
         sandbox_rig_expect_killed(WEIR_SANDBOX_READING, &never[i]);
         sandbox_rig_expect_killed(WEIR_SANDBOX_RECOVERY, &never[i]);
+        sandbox_rig_expect_killed(WEIR_SANDBOX_SYMBOLS, &never[i]);
     }
 }
 

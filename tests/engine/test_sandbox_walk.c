@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <mntent.h>
 #include <poll.h>
+#include <pthread.h>
 #include <pty.h>
 #include <signal.h>
 #include <stdio.h>
@@ -300,6 +301,25 @@ Test(sandbox_walk, recovery_goes_on)
         sandbox_rig_expect_survived(WEIR_SANDBOX_RECOVERY, &calls[i]);
 }
 
+static void *do_nothing(void *argument)
+{
+    return argument;
+}
+
+static void start_thread(void)
+{
+    pthread_t thread;
+    expect(pthread_create(&thread, NULL, do_nothing, NULL) == 0);
+    expect(pthread_join(thread, NULL) == 0);
+}
+
+Test(sandbox_walk, symbols_are_read_by_threads)
+{
+    static const struct sandbox_call calls[] = {SANDBOX_CALL(read_program), SANDBOX_CALL(start_thread)};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(calls); i++)
+        sandbox_rig_expect_survived(WEIR_SANDBOX_SYMBOLS, &calls[i]);
+}
+
 /* ---- signals ---- */
 
 static void wait_for_long(void)
@@ -420,7 +440,7 @@ static void abort_as_musl(void)
     syscall(SYS_tkill, syscall(SYS_gettid), SIGABRT);
 }
 
-/* malloc's own message: sanitizers have another. */
+#ifndef WEIR_HAS_SANITIZER /* malloc's own message: sanitizers have another */
 static void free_twice(void)
 {
     char *volatile memory = malloc(2048), *volatile behind = malloc(2048);
@@ -428,6 +448,7 @@ static void free_twice(void)
     free(memory);
     free(behind);
 }
+#endif
 
 static void expect_abort(const struct sandbox_call *call)
 {

@@ -10,6 +10,7 @@
 #include "format/early_features.h"
 #include "format/head.h"
 #include "format/index_records.h"
+#include "format/ledger_record.h"
 #include "format/pipe_head.h"
 #include "format/records.h"
 #include "format/timeline_record.h"
@@ -494,6 +495,20 @@ static void write_padding(struct byte_sample *sample)
     byte_sample_bytes(sample, "padding", zeros, 32);
 }
 
+static void write_ledger_piece(struct byte_sample *sample)
+{
+    static const struct weir_loss losses[WEIR_LOSS_CAUSES];
+    const struct weir_ledger_content content = {.losses = losses};
+    weir_ledger_append_records(&content, &sample->bytes);
+    size_t piece = sample->bytes.used - 24;
+    byte_sample_header(sample, WEIR_RECORD_EVENT_TYPE, 0);
+    byte_sample_length(sample, 'n', piece);
+    byte_sample_bytes(sample, "magic", "WIRLEDGR", 8);
+    byte_sample_number(sample, "bytes", piece);
+    byte_sample_number(sample, "at", 0);
+    byte_sample_part(sample, "piece");
+}
+
 static void write_timeline(struct byte_sample *sample)
 {
     const struct weir_timeline_interval interval = {0xb1, 0xb2, 0xb3, 0xb4, 0xb5, 0xb6, 0xb7, 0xb8, 1};
@@ -651,6 +666,7 @@ const struct byte_structure document_records[] = {
     {"EVENT_UPDATE", write_event_update},
     {"FINISHED_ROUND and FINISHED_INIT", write_bare},
     {"EVENT_TYPE", write_padding},
+    {"EVENT_TYPE with a piece of the ledger", write_ledger_piece},
     {"timeline", write_timeline},
     {"timeline reader", write_timeline_reader},
     {"COMPRESSED record", write_compressed},

@@ -13,6 +13,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "base/size_text.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/input.h"
 
@@ -56,9 +57,9 @@ static void check(struct expected expected, int result, uint64_t number)
 
 static void check_format(uint64_t bytes)
 {
-    char text[WEIR_VALUE_SIZE_TEXT_BYTES];
+    char text[WEIR_SIZE_TEXT_BYTES];
     uint64_t again = UNTOUCHED;
-    weir_value_format_size(bytes, text);
+    weir_size_format(bytes, text);
     weir_assert(weir_value_parse_size(text, &again) == 0 && again == bytes);
 }
 

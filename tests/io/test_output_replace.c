@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "io/output.h"
 #include "tests/format/temp_tree.h"
 
@@ -274,4 +275,67 @@ Test(output_replace, bytes_of_before_stand_first_and_the_name_is_taken)
     cr_assert_eq(memcmp(now + bytes - 4, "tail", 4), 0);
     close(fd);
     free(now);
+}
+
+/* ---- small files ---- */
+
+static void expect_small(const char *name, const char *text)
+{
+    char place[PATH_MAX];
+    struct weir_buf file = WEIR_BUF_INIT;
+    temp_tree_path(&tree, name, place);
+    cr_assert_eq(weir_buf_append_file(&file, place), 0, "%s", name);
+    cr_expect_str_eq(weir_buf_str(&file), text);
+    weir_buf_fini(&file);
+}
+
+static unsigned entries(void)
+{
+    char folder[PATH_MAX];
+    temp_tree_path(&tree, ".", folder);
+    DIR *dir = opendir(folder);
+    unsigned count = 0;
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        count += entry->d_name[0] != '.' || strncmp(entry->d_name, ".weir", 5) == 0;
+    closedir(dir);
+    return count;
+}
+
+Test(output_replace, small_file_is_written_into_no_link_and_no_fifo)
+{
+    struct weir_error err = {0};
+    char link_path[PATH_MAX], fifo_path[PATH_MAX], folder_path[PATH_MAX];
+    temp_tree_path(&tree, "link", link_path);
+    temp_tree_path(&tree, "fifo", fifo_path);
+    temp_tree_path(&tree, "none/small", folder_path);
+    cr_assert_eq(symlink(path, link_path), 0);
+    cr_assert_eq(mkfifo(fifo_path, 0600), 0);
+    cr_expect_eq(weir_output_file_write_whole(link_path, "new", 3, &err), -ELOOP);
+    cr_expect_eq(weir_output_file_write_whole(fifo_path, "new", 3, &err), -EINVAL);
+    cr_expect_eq(weir_output_file_write_whole(folder_path, "new", 3, &err), -ENOENT);
+    cr_expect_eq(weir_output_file_write_whole("/dev/null", "new", 3, &err), 0);
+    expect_old_file();
+    cr_expect_eq(entries(), 3);
+}
+
+Test(output_replace, small_file_takes_the_place_of_the_old_one_with_its_mode)
+{
+    struct weir_error err = {0};
+    char place[PATH_MAX];
+    struct stat st;
+    temp_tree_path(&tree, "small", place);
+    cr_assert_eq(weir_output_file_write_whole(place, "first", 5, &err), 0, "%s", err.what);
+    expect_small("small", "first");
+    cr_assert_eq(stat(place, &st), 0);
+    cr_expect_eq(st.st_mode & 07777, 0600);
+    cr_assert_eq(chmod(place, 0644), 0);
+    int reader = open(place, O_RDONLY | O_CLOEXEC);
+    cr_assert_eq(weir_output_file_write_whole(place, "2nd", 3, &err), 0, "%s", err.what);
+    expect_small("small", "2nd");
+    char before[8] = "";
+    cr_expect_eq(read(reader, before, sizeof(before)), 5, "a reader keeps the old bytes");
+    close(reader);
+    cr_assert_eq(stat(place, &st), 0);
+    cr_expect_eq(st.st_mode & 07777, 0644);
+    cr_expect_eq(entries(), 2);
 }

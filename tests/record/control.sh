@@ -232,6 +232,21 @@ test_answers_that_nobody_takes_hold_up_nothing() {
     expect_eq "warnings" "$(grep -c 'the answers to control commands are not read' err)" 1
 }
 
+# Each refusal is told or counted, and a flood of them does not fill the log.
+test_messages_that_clients_cause_are_few_and_counted() {
+    local told left_out
+    open_fifos
+    start_record it.data -v -e cpu-clock --control fifo:ctl,ack -a
+    printf -- '-bogus\n%.0s' {1..500} >&7
+    ask stop ack
+    await_record
+    told=$(grep -cE "^weir: (warning: )?control: unknown control command 'bogus'" err)
+    left_out=$(sed -n "s/^weir: left out \([0-9]*\) more lines* like: control: .*'bogus'.*/\1/p" err |
+        awk '{ sum += $1 } END { print sum + 0 }')
+    expect_eq "refusals that were told or counted" $((told + left_out)) 500
+    expect_at_least "refusals that were counted only" "$left_out" 1
+}
+
 test_what_is_not_there_is_refused_before_anything_is_opened() {
     weir_record -o it.data --control fifo:nowhere -- true
     expect_eq "status" "$status" 125

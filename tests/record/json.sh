@@ -53,6 +53,61 @@ test_compressed_and_directory_and_stream() {
     expect_line dump.json '"type":"FEATURE"'
 }
 
+# expect_balance REPORT: sums, causes and each cell of raw_syscalls:sys_enter.
+expect_balance() {
+    python3 - "$1" >wrong <<'END' || fail "$(cat wrong)"
+import json, sys
+ledger = json.load(open(sys.argv[1]))["ledger"]
+samples = [cell for cell in ledger["cells"] if not cell["side"]]
+lost = sum(cell["shed"] + cell["lost_in_ring"] + cell["lost_writing"] for cell in samples)
+wrong = ledger["lost"] != lost or sum(cause["lost"] for cause in ledger["causes"]) != lost
+wrong |= ledger["written"] != sum(cell["written"] for cell in samples)
+for cell in samples:
+    names = ["written", "evicted", "shed", "lost_in_ring", "lost_writing", "left_out", "cut_off"]
+    wrong |= sum(cell[name] for name in names) != cell["counted"]
+print(ledger)
+sys.exit(wrong)
+END
+}
+
+# expect_kept REPORT RECORDING: the recording keeps what the report says, at its end.
+expect_kept() {
+    "$WEIR_PROGRAM" info --json "$2" >info.json
+    expect_members "weir info" info.json
+    python3 -c 'import json, sys
+sys.exit(json.load(open(sys.argv[1]))["ledger"] != json.load(open("info.json"))["ledgers"][-1])' "$1" ||
+        fail "$2 keeps another ledger than $1 has"
+}
+
+test_ledger_is_reported_and_kept() {
+    weir_record --report it.json -a -m 4K -e raw_syscalls:sys_enter -c 1 -o it.data -- "$WEIR_LOAD" getppid 200000
+    expect_eq "status" "$status" 0
+    expect_members "weir record --report" it.json
+    expect_balance it.json
+    expect_kept it.json it.data
+    expect_line it.json '"cause":"ring_full"'
+    weir_record --report it.json -A -a -m 4K -e raw_syscalls:sys_enter -c 1 -o it.data -- true
+    expect_eq "status" "$status" 0
+    expect_balance it.json
+    expect_kept it.json it.data
+    expect_eq "ledgers" "$(python3 -c 'import json; print(len(json.load(open("info.json"))["ledgers"]))')" 2
+    "$WEIR_PROGRAM" record -q --report it.json -a -e raw_syscalls:sys_enter -c 1 -o - -- true >it.stream 2>err
+    expect_balance it.json
+}
+
+test_failed_recording_is_reported() {
+    echo old >it.json
+    weir_record --report it.json -o none/it.data -- true
+    expect_eq "status" "$status" 125
+    expect_members "weir record --report" it.json
+    expect_line it.json '"exit_status":125'
+    expect_line it.json '"ledger":null'
+    expect_no_line it.json '"error":null'
+    weir_record --report it.data -o it.data -- true
+    expect_eq "status" "$status" 129
+    expect_line err "cannot be both the report and the recording"
+}
+
 test_damaged_recording() {
     record -e cpu-clock -o it.data -- "$WEIR_LOAD" spin 10000000
     local begin

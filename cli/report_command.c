@@ -1,0 +1,140 @@
+/*
+ * `weir report`: from its arguments to report/report.h in a child process, whose output goes to the file. Main thread.
+ */
+#include "cli/report_command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/answer.h"
+#include "cli/exit_status.h"
+#include "cli/report_options.h"
+#include "engine/upkeep/sandbox.h"
+#include "report/report_file.h"
+
+struct making { /* what the child needs */
+    const struct weir_report_options *options;
+    struct weir_print *print;
+};
+
+static int write_all(int fd, const struct weir_buf *text)
+{
+    for (size_t done = 0; done < text->used;) {
+        ssize_t written = write(fd, text->data + done, text->used - done);
+        if (written < 0 && errno != EINTR)
+            return -errno;
+        done += written > 0 ? (size_t)written : 0;
+    }
+    return 0;
+}
+
+/* In the child; the exit status. */
+static int make(void *ctx, int fd)
+{
+    const struct making *making = ctx;
+    struct weir_buf text = WEIR_BUF_INIT;
+    struct weir_error err = {0};
+    int result = weir_report_run(making->options, &text, &err);
+    if (result < 0) {
+        weir_print_error(making->print, &err);
+        weir_buf_fini(&text);
+        return weir_exit_status_of_reading(result);
+    }
+    result = write_all(fd, &text);
+    weir_buf_fini(&text);
+    if (result < 0) {
+        weir_error_set_errno(&err, result, "cannot write the report");
+        weir_print_error(making->print, &err);
+    }
+    return result < 0 ? WEIR_EXIT_FAILURE : WEIR_EXIT_OK;
+}
+
+/* Replaces a stream's path by that of a copy, which is a file: a report reads twice. *fd: of the copy; -1: none. */
+static int spool(const char **path, char copy[PATH_MAX], int *fd, struct weir_error *err)
+{
+    struct stat status;
+    bool is_standard = strcmp(*path, "-") == 0;
+    *fd = -1;
+    if (is_standard ? fstat(STDIN_FILENO, &status) < 0 : stat(*path, &status) < 0)
+        return 0; /* opening says why */
+    if ((S_ISREG(status.st_mode) && !is_standard) || S_ISDIR(status.st_mode))
+        return 0;
+    int from = is_standard ? STDIN_FILENO : open(*path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (from < 0)
+        return weir_error_set_errno(err, -errno, "cannot open %s", *path);
+    *fd = weir_report_spool(from, err);
+    if (!is_standard)
+        close(from);
+    if (*fd < 0)
+        return *fd;
+    snprintf(copy, PATH_MAX, "/proc/self/fd/%d", *fd);
+    *path = copy;
+    return 0;
+}
+
+static void find_cache(char path[PATH_MAX], struct weir_object_places *places)
+{
+    const char *home = getenv("HOME");
+    if (home && home[0] == '/' && snprintf(path, PATH_MAX, "%s/.debug", home) < PATH_MAX)
+        places->build_id_cache = path;
+}
+
+/* With parsed arguments; the exit status. */
+static int report(struct weir_report_arguments *arguments, struct weir_print *print)
+{
+    const struct weir_notice_sink notices = weir_print_sink(print);
+    struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_SYMBOLS, .notices = &notices};
+    const struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
+    char copies[WEIR_REPORT_RECORDINGS_MAX][PATH_MAX], cache[PATH_MAX];
+    int copy_fds[WEIR_REPORT_RECORDINGS_MAX];
+    struct weir_error err = {0};
+    for (size_t i = 0; i < arguments->path_count; i++) {
+        if (spool(&arguments->paths[i], copies[i], &copy_fds[i], &err) < 0)
+            return weir_answer_refusal(print, err.code, &err);
+    }
+    struct weir_report_options options = {
+        .paths = arguments->paths,
+        .path_count = arguments->path_count,
+        .form = arguments->form,
+        .event = arguments->event,
+        .threads = arguments->threads,
+        .places = {.root = arguments->symfs},
+        .gate = &gate,
+        .notices = &notices,
+    };
+    find_cache(cache, &options.places);
+    weir_build_id_of_kernel(NULL, &options.places.running_kernel); /* unknown without it */
+    struct making making = {.options = &options, .print = print};
+    const struct weir_report_maker maker = {.make = make, .ctx = &making};
+    const char *path =
+        arguments->output_path && strcmp(arguments->output_path, "-") != 0 ? arguments->output_path : NULL;
+    int status = WEIR_EXIT_FAILURE;
+    int result = weir_report_file_run(&maker, path, &status, &err);
+    if (result < 0) {
+        weir_print_error(print, &err);
+        status = weir_exit_status_of_reading(result);
+    }
+    return status;
+}
+
+int weir_report_main(const struct weir_invocation *invocation)
+{
+    struct weir_report_arguments arguments;
+    struct weir_print print = {.stream = stderr};
+    struct weir_error err = {0};
+    int result = weir_report_arguments_parse(&arguments, invocation->arguments, &err);
+    if (result == WEIR_OPTIONS_HELP)
+        return weir_answer_help(&print, &weir_report_command);
+    if (result < 0)
+        return weir_answer_refusal(&print, result, &err);
+    print.quiet = arguments.quiet;
+    signal(SIGPIPE, SIG_DFL); /* weir report | head ends as cat | head does */
+    return report(&arguments, &print);
+}

@@ -1,0 +1,157 @@
+/* The options of `weir report`: those of report/report.h. Main thread. */
+#include "cli/report_options.h"
+
+#include <errno.h>
+
+#include "base/bits.h"
+#include "cli/exit_status.h"
+#include "cli/input_options.h"
+
+#define FORM  "Form of the report"
+#define OTHER "Other options"
+
+#define THREADS_MAX 64
+
+#define FIELD(name, type) WEIR_OPTION_FIELD(struct weir_report_arguments, name, type)
+
+static const struct weir_option options[] = {
+    WEIR_INPUT_ROW(FIELD(input_path, const char *), WEIR_INPUT_HELP),
+    {
+        .long_name = "symfs",
+        .argument = "DIR",
+        .kind = WEIR_OPTION_TEXT,
+        .field = FIELD(symfs, const char *),
+        .section = "Input",
+        .help = "look for files with symbols below DIR",
+    },
+    {
+        .short_name = 'o',
+        .long_name = "output",
+        .argument = "FILE",
+        .kind = WEIR_OPTION_TEXT,
+        .field = FIELD(output_path, const char *),
+        .section = FORM,
+        .help = "write the report to FILE; - is standard output",
+        .details = "FILE is replaced when the report is complete.",
+    },
+    {
+        .long_name = "stdio",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(stdio, bool),
+        .section = FORM,
+        .help = "tables as text: samples by task, file and symbol",
+        .details =
+            "Columns are separated by tabs: percent of the weight, samples, weight, task, file, symbol. A sample "
+            "counts where its own address lies, as with perf report --no-children --sort comm,dso,sym; "
+            "addresses without a symbol are one row per file.",
+    },
+    {
+        .long_name = "folded",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(folded, bool),
+        .section = FORM,
+        .help = "stacks as text, one line each, as flamegraph.pl reads them",
+        .details = "A line is the name of the task, its frames from the outermost to the innermost, and the number of "
+                   "samples. The stack [lost] counts lost samples. With several events, the event comes first.",
+    },
+    {
+        .long_name = "event",
+        .argument = "NAME",
+        .kind = WEIR_OPTION_TEXT,
+        .field = FIELD(event, const char *),
+        .section = FORM,
+        .help = "only samples of this event",
+    },
+    {
+        .long_name = "threads",
+        .argument = "N",
+        .kind = WEIR_OPTION_UNSIGNED,
+        .field = FIELD(threads, unsigned),
+        .min = 1,
+        .max = THREADS_MAX,
+        .default_text = "one per CPU",
+        .section = OTHER,
+        .help = "resolve and fold samples in N threads",
+    },
+    {
+        .short_name = 'q',
+        .long_name = "quiet",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(quiet, bool),
+        .section = OTHER,
+        .help = "no notices",
+    },
+    WEIR_OPTION_HELP_ROW,
+};
+
+static const char *const usages[] = {"[OPTION...] [FILE]", NULL};
+
+static const char *const description[] = {
+    "Shows where the samples of a recording are: by task, file and symbol, and by stack.",
+    "Reads perf.data files, perf's directories, and streams, of weir and of perf, also damaged and unfinished ones: up "
+    "to the first byte that makes no sense, which a notice names. A stream is copied into a file below TMPDIR "
+    "(/var/tmp), as a recording is read twice.",
+    "Symbols are of the files that were mapped, if their build ids are the recorded ones, of their debug files, of "
+    "perf's cache of build ids (~/.debug), of the running kernel, and of /tmp/perf-PID.map and jitdump files for code "
+    "that programs have generated.",
+    NULL,
+};
+
+static const struct weir_example examples[] = {
+    {"weir report --stdio | head", "The hottest functions of perf.data."},
+    {"weir report --folded -o - | flamegraph.pl > flame.svg", "A flame graph."},
+    {NULL, NULL},
+};
+
+const struct weir_command weir_report_command = {
+    .name = "report",
+    .summary = "show where the samples of a recording are",
+    .usages = usages,
+    .description = description,
+    .exits = weir_exit_meanings_of_reading,
+    .examples = examples,
+    .options = {.command = "weir report", WEIR_OPTION_ONE_PART(options)},
+};
+
+static int add_path(struct weir_report_arguments *arguments, const char *path, struct weir_error *err)
+{
+    if (arguments->path_count == 1) {
+        weir_error_set(err, -EINVAL, "unexpected argument '%s'", path);
+        weir_error_hint(err, "'weir report' reads one recording");
+        return -EINVAL;
+    }
+    arguments->paths[arguments->path_count++] = path;
+    return 0;
+}
+
+static int choose_form(struct weir_report_arguments *arguments, struct weir_error *err)
+{
+    if (arguments->stdio && arguments->folded) {
+        weir_error_set(err, -EINVAL, "option '--stdio' cannot be used with '--folded'");
+        weir_error_hint(err, "a report has one form");
+        return -EINVAL;
+    }
+    arguments->form = arguments->folded ? WEIR_REPORT_FOLDED : WEIR_REPORT_STDIO;
+    return 0;
+}
+
+int weir_report_arguments_parse(struct weir_report_arguments *arguments, char *const *argv, struct weir_error *err)
+{
+    size_t used;
+    *arguments = (struct weir_report_arguments){.path_count = 0};
+    int result = weir_options_parse(&weir_report_command.options, arguments, argv, &used, err);
+    while (result == WEIR_OPTIONS_PARSED && argv[used]) {
+        result = add_path(arguments, argv[used], err);
+        argv += used + 1;
+        if (result == 0)
+            result = weir_options_parse(&weir_report_command.options, arguments, argv, &used, err);
+    }
+    if (result == WEIR_OPTIONS_PARSED && arguments->input_path)
+        result = add_path(arguments, arguments->input_path, err);
+    if (result == WEIR_OPTIONS_PARSED && arguments->path_count == 0)
+        result = add_path(arguments, WEIR_INPUT_DEFAULT, err);
+    return result == WEIR_OPTIONS_PARSED ? choose_form(arguments, err) : result;
+}

@@ -1,0 +1,16 @@
+/* Symbols of ELF files: of files that a task has mapped, which nobody has checked, and of the vDSO. Any thread;
+ * allocates, blocks as reading does. */
+#ifndef WEIR_FORMAT_ELF_SYMBOLS_H
+#define WEIR_FORMAT_ELF_SYMBOLS_H
+
+#include "format/symbols.h"
+
+/* Adds the symbols of the ELF file behind fd, which is read by pread(2) only; path and debug_root are for its debug
+ * file (format/debug_file.h). Addresses become offsets in the file. 0, -ENODATA (not an ELF file, or no symbols),
+ * -ENOMEM or -errno of reading. Finishes the table. */
+int weir_symbols_of_elf(struct weir_symbols *symbols, int fd, const char *path, const char *debug_root);
+
+/* Adds the symbols of the vDSO of this process. 0, -ENODATA or -ENOMEM. Finishes the table. */
+int weir_symbols_of_vdso(struct weir_symbols *symbols);
+
+#endif

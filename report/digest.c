@@ -1,0 +1,73 @@
+/* The texts of a digest, and what it lacks. */
+#include "report/digest.h"
+
+#include <inttypes.h>
+
+#define UNKNOWN "[unknown]"
+
+const char *weir_digest_symbol(const struct weir_digest *digest, weir_frame frame)
+{
+    const char *name = weir_objects_symbol(&digest->survey.objects, weir_frame_object(frame), weir_frame_symbol(frame));
+    return name[0] ? name : UNKNOWN;
+}
+
+const char *weir_digest_object(const struct weir_digest *digest, weir_frame frame)
+{
+    const struct weir_object *object = digest->survey.objects.list[weir_frame_object(frame)];
+    const char *path = weir_string(&digest->survey.strings, object->path);
+    return path[0] ? path : UNKNOWN;
+}
+
+const char *weir_digest_comm(const struct weir_digest *digest, uint32_t task)
+{
+    return task == WEIR_ROW_NONE ? UNKNOWN
+                                 : weir_string(&digest->survey.strings, digest->survey.history.tasks[task].comm);
+}
+
+uint64_t weir_digest_lost(const struct weir_digest *digest, uint32_t event)
+{
+    const struct weir_survey_event *counts = &digest->survey.events[event];
+    return (counts->lost > counts->lost_samples ? counts->lost : counts->lost_samples) + counts->shed;
+}
+
+static void count_failures(const struct weir_objects *objects, uint64_t failures[4])
+{
+    for (size_t i = 0; i < objects->count; i++) {
+        bool is_file = objects->list[i]->kind == WEIR_OBJECT_FILE;
+        if (is_file && atomic_load_explicit(&objects->list[i]->is_loaded, memory_order_relaxed)) /* threads are gone */
+            failures[objects->list[i]->failure]++;
+    }
+}
+
+void weir_digest_notes(const struct weir_digest *digest, struct weir_buf *out)
+{
+    const struct weir_survey *survey = &digest->survey;
+    uint64_t failures[4] = {0};
+    count_failures(&survey->objects, failures);
+    if (survey->end.code < 0)
+        weir_buf_printf(out, "%s\n", survey->end.what);
+    if (digest->counts.malformed > 0)
+        weir_buf_printf(out, "%" PRIu64 " samples are malformed and left out\n", digest->counts.malformed);
+    if (digest->counts.unknown > 0)
+        weir_buf_printf(out, "%" PRIu64 " samples are of no event in the header and left out\n",
+                        digest->counts.unknown);
+    if (survey->history.events_dropped > 0)
+        weir_buf_printf(out, "%" PRIu64 " side records are beyond the limit of %u and left out\n",
+                        survey->history.events_dropped, WEIR_TASK_RECORDS_MAX);
+    if (digest->fold.is_cut)
+        weir_buf_printf(out, "the stacks are more than %u nodes: the innermost calls of some are left out\n",
+                        WEIR_FOLD_STACKS_MAX);
+    if (failures[WEIR_OBJECT_MISSING] > 0)
+        weir_buf_printf(out, "no symbols of %" PRIu64 " files, which are not here or may not be read\n",
+                        failures[WEIR_OBJECT_MISSING]);
+    if (failures[WEIR_OBJECT_MISMATCH] > 0)
+        weir_buf_printf(out, "no symbols of %" PRIu64 " files, which have changed since the recording (build id)\n",
+                        failures[WEIR_OBJECT_MISMATCH]);
+    if (failures[WEIR_OBJECT_STRIPPED] > 0)
+        weir_buf_printf(out, "no symbols in %" PRIu64 " files\n", failures[WEIR_OBJECT_STRIPPED]);
+    const struct weir_object *kernel = survey->objects.list[WEIR_OBJECT_NUMBER_KERNEL];
+    if (kernel->failure == WEIR_OBJECT_MISMATCH)
+        weir_buf_printf(out, "no symbols of the kernel, which is not the one that runs here\n");
+    else if (kernel->failure != WEIR_OBJECT_LOADED)
+        weir_buf_printf(out, "no symbols of the kernel: /proc/kallsyms hides its addresses\n");
+}

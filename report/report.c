@@ -1,0 +1,139 @@
+/* Opens, reads and shows. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/digest.h"
+#include "report/folded_form.h"
+#include "report/stdio_form.h"
+
+#define PASSES 2u
+
+/* Inputs that are opened one inside the other, so that the gate is passed when all are open and none has been read. */
+struct opening {
+    const struct weir_report_options *options;
+    struct weir_perf_input *inputs; /* owned; PASSES per recording */
+    size_t count, begun;
+    bool *is_open; /* owned; by input */
+    bool is_passed;
+};
+
+static int open_rest(void *ctx, struct weir_error *err)
+{
+    struct opening *opening = ctx;
+    const struct weir_report_options *options = opening->options;
+    if (opening->begun == opening->count) {
+        opening->is_passed = true;
+        return options->gate ? options->gate->opened(options->gate->ctx, err) : 0;
+    }
+    size_t number = opening->begun++;
+    const struct weir_input_gate gate = {.opened = open_rest, .ctx = opening};
+    int result = weir_perf_input_open_gated(&opening->inputs[number], options->paths[number / PASSES], &gate, err);
+    opening->is_open[number] = result == 0;
+    return result;
+}
+
+static void close_inputs(struct opening *opening)
+{
+    for (size_t i = 0; opening->is_open && i < opening->count; i++) {
+        if (opening->is_open[i])
+            weir_perf_input_close(&opening->inputs[i]);
+    }
+    free(opening->is_open);
+    free(opening->inputs);
+}
+
+/* ---- one recording ---- */
+
+static int find_event(struct weir_digest *digest, const char *name, struct weir_error *err)
+{
+    digest->only_event = UINT32_MAX;
+    for (size_t i = 0; name && i < digest->input->events.count; i++) {
+        if (strcmp(digest->input->events.list[i].name, name) == 0)
+            digest->only_event = (uint32_t)i;
+    }
+    if (!name || digest->only_event != UINT32_MAX)
+        return 0;
+    weir_error_set(err, -ENOENT, "%s has no event '%s'", digest->path, name);
+    weir_error_hint(err, "weir info %s lists its events", digest->path);
+    return -ENOENT;
+}
+
+static int read_recording(struct weir_digest *digest, const struct weir_report_options *options,
+                          struct weir_perf_input inputs[PASSES], struct weir_error *err)
+{
+    digest->input = &inputs[0];
+    int result = weir_survey_run(&digest->survey, &inputs[0], &options->places, err);
+    if (result == 0)
+        result = find_event(digest, options->event, err);
+    if (result == 0)
+        result = weir_sampling_run(&digest->fold, &digest->counts, &digest->survey, &inputs[1], options->threads, err);
+    return result;
+}
+
+static void tell_notes(const struct weir_digest *digest, const struct weir_notice_sink *notices)
+{
+    struct weir_buf notes = WEIR_BUF_INIT;
+    weir_digest_notes(digest, &notes);
+    for (const char *line = weir_buf_str(&notes); line && *line;) {
+        size_t length = strcspn(line, "\n");
+        weir_notice(notices, WEIR_NOTICE_WARNING, "%.*s", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+    weir_buf_fini(&notes);
+}
+
+static void append_form(const struct weir_report_options *options, const struct weir_digest *digests,
+                        struct weir_buf *out)
+{
+    switch (options->form) {
+    case WEIR_REPORT_STDIO:
+        weir_stdio_append(out, &digests[0]);
+        break;
+    case WEIR_REPORT_FOLDED:
+        weir_folded_append(out, &digests[0]);
+        break;
+    }
+}
+
+static int report(const struct weir_report_options *options, struct weir_perf_input *inputs, struct weir_buf *out,
+                  struct weir_error *err)
+{
+    struct weir_digest digests[WEIR_REPORT_RECORDINGS_MAX] = {{.path = NULL}};
+    int result = 0;
+    size_t read = 0;
+    while (result == 0 && read < options->path_count) {
+        digests[read].path = options->paths[read];
+        result = read_recording(&digests[read], options, &inputs[read * PASSES], err);
+        read++;
+    }
+    for (size_t i = 0; result == 0 && i < read; i++)
+        tell_notes(&digests[i], options->notices);
+    if (result == 0) {
+        append_form(options, digests, out);
+        result = weir_buf_error(out);
+        if (result < 0)
+            weir_error_set_errno(err, result, "cannot report %s", options->paths[0]);
+    }
+    for (size_t i = 0; i < read; i++) {
+        weir_fold_fini(&digests[i].fold);
+        weir_survey_fini(&digests[i].survey);
+    }
+    return result;
+}
+
+int weir_report_run(const struct weir_report_options *options, struct weir_buf *out, struct weir_error *err)
+{
+    struct opening opening = {.options = options, .count = PASSES * options->path_count};
+    opening.inputs = calloc(opening.count, sizeof(*opening.inputs));
+    opening.is_open = calloc(opening.count, sizeof(*opening.is_open));
+    int result = opening.inputs && opening.is_open
+                     ? open_rest(&opening, err)
+                     : weir_error_set_errno(err, -ENOMEM, "cannot open %s", options->paths[0]);
+    if (result == 0)
+        result = report(options, opening.inputs, out, err);
+    close_inputs(&opening);
+    return result;
+}

@@ -1,0 +1,30 @@
+/*
+ * The second pass over a recording: every sample is understood and folded. The calling thread reads; as many threads as
+ * there are CPUs parse, resolve and fold, each into a fold of its own, and the caller merges at the end.
+ *
+ * Batches of samples go to the threads and come back empty through one queue with a lock; a batch holds 1 MiB, so that
+ * the lock is taken about once in ten thousand samples. Memory: two batches per thread and the bounds of the folds.
+ */
+#ifndef WEIR_REPORT_SAMPLING_H
+#define WEIR_REPORT_SAMPLING_H
+
+#include "base/error.h"
+#include "format/perf_input.h"
+#include "report/fold.h"
+#include "report/survey.h"
+
+struct weir_sampling_result {
+    uint64_t samples;   /* folded */
+    uint64_t malformed; /* a field lies outside of the record: not folded */
+    uint64_t unknown;   /* of no event in the header: not folded */
+};
+
+/*
+ * Reads all of input, the recording that was surveyed, opened a second time, up to the same damage. threads: 0 for as
+ * many as there are CPUs. fold: to be initialized; release it with weir_fold_fini() in any case. 0; -ENOMEM, or -errno
+ * of reading or of starting a thread, with err.
+ */
+int weir_sampling_run(struct weir_fold *fold, struct weir_sampling_result *result, struct weir_survey *survey,
+                      struct weir_perf_input *input, unsigned threads, struct weir_error *err);
+
+#endif

@@ -1,0 +1,62 @@
+# shellcheck shell=bash disable=SC2154 # here: of run
+# `weir report` counts each sample where `perf report` does, of perf's own files and of weir's.
+
+needs_perf_events
+needs_program python3
+
+expect_like_perf() { python3 "$here/report_like_perf.py" "$WEIR_PROGRAM" "$@" >wrong || fail "$(cat wrong)"; }
+
+# A load of several programs, names of tasks, forks and system calls.
+load=("$WEIR_LOAD" forks 3 1)
+
+# Whole machines are recorded once by each: what others run there has symbols, which perf takes long to read.
+test_files_of_perf() {
+    perf record -q -e cpu-clock -F 999 -a -z -g -o packed.data -- "${load[@]}" 2>err
+    perf record -q -e cpu-clock,page-faults -F 4999 -g -o - -- "${load[@]}" >stream.data 2>err
+    perf record -q --threads -e page-faults -c 1 -o directory.data -- "${load[@]}" 2>err
+    expect_like_perf packed.data stream.data directory.data
+}
+
+test_files_of_weir() {
+    record -a -g -z -e cpu-clock -F 999 -o packed.data -- "${load[@]}"
+    record -e cs,page-faults -c 1 -g -o events.data -- "${load[@]}"
+    expect_like_perf packed.data events.data
+}
+
+test_stream_that_is_read_from_a_pipe() {
+    record -e page-faults -c 1 -o it.data -- "${load[@]}"
+    "$WEIR_PROGRAM" report --stdio -q it.data >of_file
+    "$WEIR_PROGRAM" record -q -e page-faults -c 1 -o - -- "${load[@]}" 2>err | tee it.stream |
+        "$WEIR_PROGRAM" report --stdio -q -o out - || fail "not read"
+    "$WEIR_PROGRAM" report --stdio -q it.stream >of_stream
+    expect_eq "the report of the pipe" "$(cat out)" "$(cat of_stream)"
+}
+
+test_folded_counts_every_sample() {
+    record -g -e page-faults -c 1 -o it.data -- "${load[@]}"
+    "$WEIR_PROGRAM" report --folded -q it.data >folded
+    expect_eq "samples" "$(grep -v '^\[lost\]' folded | awk '{ sum += $NF } END { print sum }')" \
+        "$(report_samples it.data)"
+}
+
+test_cut_file_is_reported_up_to_there() {
+    record -e page-faults -c 1 -o it.data -- "${load[@]}"
+    head -c $(($(stat -c %s it.data) * 2 / 3)) it.data >cut.data
+    "$WEIR_PROGRAM" report --stdio cut.data >out 2>err || fail "$(cat err)"
+    expect_line err "cut off"
+    expect_line out "# event page-faults: "
+}
+
+test_bad_input_is_one_line_and_leaves_the_old_report() {
+    echo old >report
+    echo "no recording at all" >wrong.data
+    local status=0
+    "$WEIR_PROGRAM" report --stdio -o report wrong.data 2>err || status=$?
+    expect_eq "status" "$status" 1
+    expect_eq "lines" "$(wc -l <err)" 1
+    expect_line err "wrong.data: not a perf.data file (bad magic)"
+    expect_eq "report" "$(cat report)" old
+    expect_eq "files" "$(find . -name 'report.*' | wc -l)" 0
+    "$WEIR_PROGRAM" report --stdio absent.data 2>err && fail "there is no such file"
+    expect_line err "absent.data"
+}
