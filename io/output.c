@@ -179,7 +179,7 @@ static int open_output(struct weir_output **out, const char *path, int stream_fd
     output->late_count = options->late_count;
     output->direct_fd = output->reserve_fd = -1;
 
-    int rc = path ? weir_output_file_open(&output->file, path, options->notices, err)
+    int rc = path ? weir_output_file_open(&output->file, path, options->directory_fd, options->notices, err)
                   : weir_output_file_open_stream(&output->file, stream_fd, &output->stream_piece, err);
     if (rc == 0)
         rc = open_writes(output, options, err);

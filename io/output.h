@@ -61,6 +61,9 @@ struct weir_output_options {
     unsigned late_count;         /* so many buffers at the end stay unregistered: registering faults their pages in */
     /* Fills bytes (a multiple of 8, 8..4088) that consumers of the file skip. NULL: no O_DIRECT. */
     void (*fill_padding)(void *data, size_t bytes);
+    /* The directory of the file, borrowed for the call of open(); path then gives the file's name and is for messages.
+     * NULL: path is looked up. */
+    const int *directory_fd;
     const struct weir_io_ops *io;           /* io/io_ops.h; NULL: the real system calls */
     const struct weir_notice_sink *notices; /* borrowed; may be NULL */
     bool refusal_is_told; /* an earlier output has told that io_uring is refused: this output tells it verbosely only */

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/directory.h"
 #include "io/output_refusal.h"
 
 #define FILE_MODE    0600
@@ -50,35 +51,33 @@ static int fail_directory(const struct weir_output_file *file, struct weir_error
     return -EISDIR;
 }
 
-/* Splits path and opens its directory. */
-static int open_directory(struct weir_output_file *file, struct weir_error *err)
+static int fail_open_directory(const struct weir_output_file *file, int code, struct weir_error *err)
 {
     const char *slash = strrchr(file->path, '/');
-    const char *name = slash ? slash + 1 : file->path;
+    int bytes = !slash || slash == file->path ? 1 : (int)(slash - file->path);
+    const char *directory = slash ? file->path : ".";
+    weir_error_set_errno(err, code, "cannot open directory '%.*s' of the output", bytes, directory);
+    if (code == -ENOENT)
+        weir_error_hint(err, "make it first: mkdir -p '%.*s'", bytes, directory);
+    else
+        weir_output_hint_lookup(code, err);
+    return code;
+}
+
+/* Splits path and opens its directory, or takes the one that is open. */
+static int open_directory(struct weir_output_file *file, const int *directory_fd, struct weir_error *err)
+{
+    const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
     if (file->path[0] == '\0')
         return weir_error_set(err, -ENOENT, "the output path is empty");
-    if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+    file->dir_fd =
+        directory_fd ? fcntl(*directory_fd, F_DUPFD_CLOEXEC, 0) : weir_directory_open_parent(file->path, &name);
+    if (file->dir_fd == -EINVAL)
         return fail_directory(file, err);
-
-    size_t dir_length = slash ? (size_t)(slash - file->path) : 0;
-    char *dir = !slash ? strdup(".") : dir_length == 0 ? strdup("/") : strndup(file->path, dir_length);
+    if (file->dir_fd < 0)
+        return fail_open_directory(file, directory_fd ? -errno : file->dir_fd, err);
     file->name = strdup(name);
-    if (!dir || !file->name) {
-        free(dir);
-        return weir_error_set_errno(err, -ENOMEM, "cannot open output '%s'", file->path);
-    }
-
-    int rc = 0;
-    file->dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (file->dir_fd < 0) {
-        rc = weir_error_set_errno(err, -errno, "cannot open directory '%s' of the output", dir);
-        if (rc == -ENOENT)
-            weir_error_hint(err, "make it first: mkdir -p '%s'", dir);
-        else
-            weir_output_hint_lookup(rc, err);
-    }
-    free(dir);
-    return rc;
+    return file->name ? 0 : weir_error_set_errno(err, -ENOMEM, "cannot open output '%s'", file->path);
 }
 
 static bool is_null_device(const struct stat *st)
@@ -292,17 +291,17 @@ static int open_null_device(struct weir_output_file *file, struct weir_error *er
     return 1;
 }
 
-static int open_checked(struct weir_output_file *file, const char *path, const struct weir_notice_sink *notices,
-                        struct weir_error *err)
+static int open_checked(struct weir_output_file *file, const char *path, const int *directory_fd,
+                        const struct weir_notice_sink *notices, struct weir_error *err)
 {
     file->path = strdup(path);
     if (!file->path)
         return weir_error_set_errno(err, -ENOMEM, "cannot open output '%s'", path);
 
-    int rc = open_null_device(file, err);
+    int rc = directory_fd ? 0 : open_null_device(file, err);
     if (rc != 0)
         return rc < 0 ? rc : 0;
-    rc = open_directory(file, err);
+    rc = open_directory(file, directory_fd, err);
     if (rc < 0)
         return rc;
     bool exists;
@@ -316,11 +315,11 @@ static int open_checked(struct weir_output_file *file, const char *path, const s
     return 0;
 }
 
-int weir_output_file_open(struct weir_output_file *file, const char *path, const struct weir_notice_sink *notices,
-                          struct weir_error *err)
+int weir_output_file_open(struct weir_output_file *file, const char *path, const int *directory_fd,
+                          const struct weir_notice_sink *notices, struct weir_error *err)
 {
     *file = (struct weir_output_file){.dir_fd = -1, .fd = -1};
-    int rc = open_checked(file, path, notices, err);
+    int rc = open_checked(file, path, directory_fd, notices, err);
     if (rc < 0)
         weir_output_file_fini(file);
     return rc;
@@ -329,7 +328,7 @@ int weir_output_file_open(struct weir_output_file *file, const char *path, const
 int weir_output_file_check(const char *path, struct weir_error *err)
 {
     struct weir_output_file file;
-    int rc = weir_output_file_open(&file, path, NULL, err);
+    int rc = weir_output_file_open(&file, path, NULL, NULL, err);
     if (rc == 0)
         weir_output_file_fini(&file);
     return rc;
@@ -391,24 +390,17 @@ int weir_output_file_publish(struct weir_output_file *file, struct weir_error *e
 
 bool weir_output_file_is_at(const struct weir_output_file *file, const char *name)
 {
-    struct stat here, there;
-    return fstat(file->fd, &here) == 0 && fstatat(file->dir_fd, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+    return weir_directory_has(file->dir_fd, name, file->fd);
+}
+
+const int *weir_output_file_directory(const struct weir_output_file *file)
+{
+    return file->dir_fd >= 0 ? &file->dir_fd : NULL;
 }
 
 const char *weir_output_file_path(const struct weir_output_file *file)
 {
     return file->path;
-}
-
-int weir_output_file_set_path(struct weir_output_file *file, const char *path)
-{
-    char *copy = strdup(path);
-    if (!copy)
-        return -ENOMEM;
-    free(file->path);
-    file->path = copy;
-    return 0;
 }
 
 bool weir_output_file_has_name(const struct weir_output_file *file)

@@ -52,8 +52,9 @@ int weir_output_file_publish(struct weir_output_file *file, struct weir_error *e
 /* Returns the path with the present name, for messages; borrowed until the next rename. */
 const char *weir_output_file_path(const struct weir_output_file *file);
 
-/* Takes the path after the directory of the file was renamed. 0 or -ENOMEM, and then nothing has changed. */
-int weir_output_file_set_path(struct weir_output_file *file, const char *path);
+/* Returns the directory of the file, O_PATH, borrowed until close; NULL for /dev/null and streams. Later outputs beside
+ * this one take it: the path may lead elsewhere by then. */
+const int *weir_output_file_directory(const struct weir_output_file *file);
 
 /* False for /dev/null and streams, which get no other name. */
 bool weir_output_file_has_name(const struct weir_output_file *file);

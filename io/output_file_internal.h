@@ -23,11 +23,11 @@ struct weir_output_file {
 };
 
 /*
- * Checks the path and makes the file, see weir_output_open(). 0 or -errno with err; then *file needs no fini.
- * A file system without locks is told to notices, and the file is not locked then.
+ * Checks the path and makes the file, see weir_output_open(). directory_fd: as the option of that name. 0 or -errno
+ * with err; then *file needs no fini. A file system without locks is told to notices, and the file is not locked then.
  */
-int weir_output_file_open(struct weir_output_file *file, const char *path, const struct weir_notice_sink *notices,
-                          struct weir_error *err);
+int weir_output_file_open(struct weir_output_file *file, const char *path, const int *directory_fd,
+                          const struct weir_notice_sink *notices, struct weir_error *err);
 
 /*
  * Takes a stream, see weir_output_open_stream(). fd: borrowed. *piece: bytes that one write may have at most, after

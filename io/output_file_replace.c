@@ -163,7 +163,7 @@ static int take_name(struct weir_output_file *file, struct weir_error *err)
 int weir_output_file_write_whole(const char *path, const void *data, size_t bytes, struct weir_error *err)
 {
     struct weir_output_file file;
-    int rc = weir_output_file_open(&file, path, NULL, err);
+    int rc = weir_output_file_open(&file, path, NULL, NULL, err);
     if (rc < 0)
         return rc;
     rc = write_all(file.fd, data, bytes);

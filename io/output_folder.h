@@ -1,8 +1,11 @@
 /*
  * The folder of a recording with --kcore: the data and the copy of the kernel. The folder is made under a hidden name
  * beside the final one, so that a failure leaves nothing behind and an existing folder untouched. The files in it are
- * outputs of their own (io/output.h), opened and published below weir_output_folder_path(). Set-up and end only; one
- * thread. All functions block on the file system.
+ * outputs of their own (io/output.h), in the directory weir_output_folder_directory(). Set-up and end only; one thread.
+ * All functions block on the file system.
+ *
+ * The directory that holds the folder may belong to another user. So it and the folder are opened once, and all names
+ * are taken relative to the two descriptors: nobody can exchange a name for a link to another place.
  *
  * An existing folder of that path is renamed to path + ".old", and an existing path + ".old" is removed first. Both
  * must hold nothing but files of a recording ("data", and "data.N" as perf makes them) and a copy of the kernel
@@ -21,16 +24,16 @@ struct weir_output_folder; /* opaque */
 
 /*
  * Makes the hidden folder with mode 0700. 0, or -errno with err: -ELOOP (symbolic link), -ENOTDIR (something else is at
- * the path), -ENOTEMPTY (a folder with other files), -EPERM (another user's), -EBUSY (another recorder's), -EACCES,
- * -ENOENT, -ENOSPC, -ENOMEM.
+ * the path), -ENOTEMPTY (a folder with other files), -EPERM (another user's, also one that took the place of the new
+ * folder), -EBUSY (another recorder's), -EACCES, -ENOENT, -ENOSPC, -ENOMEM.
  */
 int weir_output_folder_open(struct weir_output_folder **out, const char *path, struct weir_error *err);
 
 /* Makes the checks of open(). Leaves nothing behind. 0 or -errno with err. */
 int weir_output_folder_check(const char *path, struct weir_error *err);
 
-/* Returns the hidden path, until publish(). Borrowed. */
-const char *weir_output_folder_path(const struct weir_output_folder *folder);
+/* Returns the open folder, for the outputs in it; borrowed. */
+const int *weir_output_folder_directory(const struct weir_output_folder *folder);
 
 /* Returns the names of the files of a copy of the kernel, from 0 on; NULL behind the last one. */
 const char *weir_output_folder_kcore_file(size_t index);
@@ -40,7 +43,7 @@ const char *weir_output_folder_kcore_file(size_t index);
 int weir_output_folder_make_kcore(const struct weir_output_folder *folder, struct weir_error *err);
 
 /* Gives the folder its name; files in it stay open. 0; or -errno with err, and then an existing folder is at its name
- * again. */
+ * again. -ESTALE: somebody has moved the hidden folder. */
 int weir_output_folder_publish(struct weir_output_folder *folder, struct weir_error *err);
 
 /* Makes a published folder outlive the machine, with the names of its files and the copy of the kernel, by fsync(2).

@@ -336,10 +336,11 @@ static struct weir_output_options output_options(const struct weir_pipeline *pip
     };
 }
 
-int weir_pipeline_open_output(const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
-                              struct weir_output **output, struct weir_error *err)
+int weir_pipeline_open_output(const struct weir_pipeline *pipeline, const char *path, const int *directory_fd,
+                              const struct weir_io_ops *io, struct weir_output **output, struct weir_error *err)
 {
-    const struct weir_output_options options = output_options(pipeline, io);
+    struct weir_output_options options = output_options(pipeline, io);
+    options.directory_fd = directory_fd;
     return weir_output_open(output, path, &options, err);
 }
 

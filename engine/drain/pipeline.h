@@ -145,10 +145,11 @@ unsigned weir_pipeline_mapped_rings(const struct weir_pipeline *pipeline);
 /* Takes out a ring for which no event is open. It is not mapped; before start(). */
 void weir_pipeline_drop_ring(struct weir_pipeline *pipeline, unsigned place, bool sideband);
 
-/* Opens an output with the pool's memory as registered buffers. io: NULL for the real system calls. *output is owned by
- * the caller, to be closed between stop() and fini(), or before if the writer has handed it back. */
-int weir_pipeline_open_output(const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
-                              struct weir_output **output, struct weir_error *err);
+/* Opens an output with the pool's memory as registered buffers. directory_fd: as the option of that name (io/output.h).
+ * io: NULL for the real system calls. *output is owned by the caller, to be closed between stop() and fini(), or before
+ * if the writer has handed it back. */
+int weir_pipeline_open_output(const struct weir_pipeline *pipeline, const char *path, const int *directory_fd,
+                              const struct weir_io_ops *io, struct weir_output **output, struct weir_error *err);
 
 /* Opens a stream likewise; fd is borrowed for the call. */
 int weir_pipeline_open_stream(const struct weir_pipeline *pipeline, int fd, const struct weir_io_ops *io,

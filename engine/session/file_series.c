@@ -18,7 +18,7 @@ int weir_file_series_open(struct weir_file_series *series, struct weir_error *er
 {
     const struct weir_file_series_setup *setup = &series->setup;
     int result = weir_record_file_open(&series->current, setup->facts, setup->pipeline,
-                                       setup->plan->options->output_path, setup->io, err);
+                                       setup->plan->options->output_path, NULL, setup->io, err);
     if (result == 0 && setup->append)
         weir_append_lock(setup->append);
     return result;

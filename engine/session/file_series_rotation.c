@@ -64,8 +64,12 @@ static int open_next(struct weir_file_series *series, struct weir_error *err)
     while (weir_output_lacks_space(result) && weir_file_finisher_make_room(series->finisher));
     if (result < 0)
         return result;
+    /* Beside the present file, wherever the path leads by now: the owner of a directory on the way may have moved it.
+     */
+    const int *directory_fd = weir_output_file_directory(weir_output_file_of(series->current->output));
     do
-        result = weir_record_file_open(&series->next, setup->facts, setup->pipeline, series->current->path, NULL, err);
+        result = weir_record_file_open(&series->next, setup->facts, setup->pipeline, series->current->path,
+                                       directory_fd, NULL, err);
     while (weir_output_lacks_space(result) && weir_file_finisher_make_room(series->finisher));
     if (result < 0)
         show(series);

@@ -3,6 +3,7 @@
 #include "engine/session/kept_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ struct weir_kept_files {
     struct weir_kept_files_setup setup;
     struct kept_file *files; /* owned; oldest first; empty when no file is ever to be removed */
     size_t count, room;
+    int directory_fd; /* owned: of all files; -1: no file yet */
     struct weir_removed_files removed;
     pid_t running[WEIR_KEPT_COMMANDS];
     unsigned running_count;
@@ -43,6 +45,7 @@ int weir_kept_files_new(struct weir_kept_files **made, const struct weir_kept_fi
     if (!kept)
         return -ENOMEM;
     kept->setup = *setup;
+    kept->directory_fd = -1;
     if (setup->command) /* a process that ignores SIGCHLD, perhaps from its start, learns no exit status */
         signal(SIGCHLD, SIG_DFL);
     *made = kept;
@@ -51,18 +54,26 @@ int weir_kept_files_new(struct weir_kept_files **made, const struct weir_kept_fi
 
 /* ---- how many ---- */
 
-/* Whether the path still leads to this file, and not to another one. */
-static bool is_there(const struct kept_file *file)
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Whether the name still leads to this file, and not to another one. The name, not the path: the owner of a directory
+ * on the way may have moved it. */
+static bool is_there(const struct weir_kept_files *kept, const struct kept_file *file)
 {
     struct stat st;
-    return lstat(file->path, &st) == 0 && st.st_dev == file->device && st.st_ino == file->inode;
+    return fstatat(kept->directory_fd, name_of(file->path), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           st.st_dev == file->device && st.st_ino == file->inode;
 }
 
 static void remove_file(struct weir_kept_files *kept, const struct kept_file *file)
 {
-    if (file->lasting || !is_there(file))
+    if (file->lasting || !is_there(kept, file))
         return;
-    if (unlink(file->path) < 0) {
+    if (unlinkat(kept->directory_fd, name_of(file->path), 0) < 0) {
         weir_notice(kept->setup.notices, WEIR_NOTICE_WARNING, "cannot remove '%s': %s", file->path, strerror(errno));
         return;
     }
@@ -82,8 +93,17 @@ static void remove_oldest(struct weir_kept_files *kept)
 /* Forgets the oldest files that a consumer has taken away. A recording of weeks would otherwise gather many names. */
 static void forget_taken(struct weir_kept_files *kept)
 {
-    while (kept->count > 0 && !is_there(&kept->files[0]))
+    while (kept->count > 0 && !is_there(kept, &kept->files[0]))
         remove_oldest(kept);
+}
+
+/* Takes the directory of the files. False: it has none. */
+static bool take_directory(struct weir_kept_files *kept, const struct weir_record_file *file)
+{
+    const int *directory_fd = weir_output_file_directory(weir_output_file_of(file->output));
+    if (kept->directory_fd < 0 && directory_fd)
+        kept->directory_fd = fcntl(*directory_fd, F_DUPFD_CLOEXEC, 0);
+    return kept->directory_fd >= 0;
 }
 
 static void note(struct weir_kept_files *kept, const struct weir_record_file *file)
@@ -91,7 +111,8 @@ static void note(struct weir_kept_files *kept, const struct weir_record_file *fi
     const char *path = weir_output_file_path(weir_output_file_of(file->output));
     struct stat st;
     if ((kept->setup.most == 0 && !kept->setup.droppable) || (kept->setup.whole_only && file->broken) ||
-        lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+        !take_directory(kept, file) || fstatat(kept->directory_fd, name_of(path), &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        !S_ISREG(st.st_mode))
         return;
     struct kept_file *files = weir_array_grow(kept->files, sizeof(*files), kept->count, 1, &kept->room);
     char *copy = files ? strdup(path) : NULL;
@@ -304,10 +325,9 @@ int weir_kept_files_pass_name(struct weir_kept_files *kept, struct weir_record_f
     struct kept_file *newest = kept->count > 0 ? &kept->files[kept->count - 1] : NULL;
     if (!newest)
         return weir_error_set(err, -ENOENT, "'%s' has no snapshot, and no other file has a whole one", file->path);
-    const char *slash = strrchr(newest->path, '/');
-    int result = weir_output_file_pass_name(weir_output_file_of(file->output), slash ? slash + 1 : newest->path,
-                                            newest->device, newest->inode);
-    if (result == -ENOENT && !is_there(newest)) {
+    int result = weir_output_file_pass_name(weir_output_file_of(file->output), name_of(newest->path), newest->device,
+                                            newest->inode);
+    if (result == -ENOENT && !is_there(kept, newest)) {
         weir_error_set(err, result, "'%s' has no snapshot, and '%s' has been removed", file->path, newest->path);
         free(newest->path);
         kept->count--;
@@ -330,6 +350,8 @@ void weir_kept_files_free(struct weir_kept_files *kept)
         return;
     for (size_t i = 0; i < kept->count; i++)
         free(kept->files[i].path);
+    if (kept->directory_fd >= 0)
+        close(kept->directory_fd);
     free(kept->files);
     free(kept);
 }

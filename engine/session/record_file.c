@@ -252,9 +252,10 @@ static int open_in_folder(struct weir_record_file *file, const struct weir_pipel
     int result = weir_output_folder_open(&file->folder, file->path, err);
     if (result < 0)
         return result;
-    if (snprintf(path, sizeof(path), "%s/data", weir_output_folder_path(file->folder)) >= (int)sizeof(path))
+    if (snprintf(path, sizeof(path), "%s/data", file->path) >= (int)sizeof(path))
         return weir_error_set(err, -ENAMETOOLONG, "the name of the output is too long");
-    result = weir_pipeline_open_output(pipeline, path, io, &file->output, err);
+    result =
+        weir_pipeline_open_output(pipeline, path, weir_output_folder_directory(file->folder), io, &file->output, err);
     return result < 0 ? result : weir_output_file_publish(weir_output_file_of(file->output), err);
 }
 
@@ -269,22 +270,24 @@ static int copy_in(struct weir_record_file *file, const struct weir_append *appe
 }
 
 static int open_output(struct weir_record_file *file, const struct weir_file_facts *facts,
-                       const struct weir_pipeline *pipeline, const struct weir_io_ops *io, struct weir_error *err)
+                       const struct weir_pipeline *pipeline, const int *directory_fd, const struct weir_io_ops *io,
+                       struct weir_error *err)
 {
     if (file->kind == WEIR_RECORD_OUTPUT_STREAM) {
         int result = weir_pipeline_open_stream(pipeline, facts->options->output_fd, io, &file->output, err);
         return result < 0 ? result : write_stream_head(file, facts, err);
     }
-    int result = facts->options->kcore ? open_in_folder(file, pipeline, io, err)
-                                       : weir_pipeline_open_output(pipeline, file->path, io, &file->output, err);
+    int result = facts->options->kcore
+                     ? open_in_folder(file, pipeline, io, err)
+                     : weir_pipeline_open_output(pipeline, file->path, directory_fd, io, &file->output, err);
     if (result == 0)
         result = write_file_head(file, facts, err);
     return result == 0 && facts->append ? copy_in(file, facts->append, err) : result;
 }
 
 int weir_record_file_open(struct weir_record_file **made, const struct weir_file_facts *facts,
-                          const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
-                          struct weir_error *err)
+                          const struct weir_pipeline *pipeline, const char *path, const int *directory_fd,
+                          const struct weir_io_ops *io, struct weir_error *err)
 {
     struct weir_record_file *file = calloc(1, sizeof(*file));
     char *copy = strdup(path);
@@ -296,7 +299,7 @@ int weir_record_file_open(struct weir_record_file **made, const struct weir_file
     file->path = copy;
     file->kind = facts->options->output_kind;
     file->syncs = facts->options->sync;
-    int result = open_output(file, facts, pipeline, io, err);
+    int result = open_output(file, facts, pipeline, directory_fd, io, err);
     if (result < 0) {
         weir_record_file_close(file);
         return result;
@@ -305,20 +308,10 @@ int weir_record_file_open(struct weir_record_file **made, const struct weir_file
     return 0;
 }
 
-/* Publishes the folder. From now on messages name its files by the published path. */
-static int publish_folder(struct weir_record_file *file, struct weir_error *err)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/data", file->path);
-    int result = weir_output_file_set_path(weir_output_file_of(file->output), path);
-    if (result < 0)
-        return weir_error_set_errno(err, result, "cannot set up the output");
-    return weir_output_folder_publish(file->folder, err);
-}
-
 int weir_record_file_publish(struct weir_record_file *file, struct weir_error *err)
 {
-    return file->folder ? publish_folder(file, err) : weir_output_file_publish(weir_output_file_of(file->output), err);
+    return file->folder ? weir_output_folder_publish(file->folder, err)
+                        : weir_output_file_publish(weir_output_file_of(file->output), err);
 }
 
 int weir_record_file_name_beside(struct weir_record_file *file, struct weir_error *err)

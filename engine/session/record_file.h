@@ -69,14 +69,15 @@ struct weir_record_file {
 
 /*
  * Makes the output that the options ask for (a nameless file beside `path`, or a stream), and writes its head. The
- * memory of the pipeline's pool becomes the output's registered buffers. io: NULL for the real system calls.
+ * memory of the pipeline's pool becomes the output's registered buffers. directory_fd: the directory of a file, or NULL
+ * (io/output.h). io: NULL for the real system calls.
  *
  * The caller owns *file and closes it before the pipeline ends. Returns 0; or -errno with err, as weir_output_open(),
  * and then there is no output. Blocks, allocates.
  */
 int weir_record_file_open(struct weir_record_file **file, const struct weir_file_facts *facts,
-                          const struct weir_pipeline *pipeline, const char *path, const struct weir_io_ops *io,
-                          struct weir_error *err);
+                          const struct weir_pipeline *pipeline, const char *path, const int *directory_fd,
+                          const struct weir_io_ops *io, struct weir_error *err);
 
 /* Copies the kernel's code into the folder of a file that is not published yet. The events that report changes of this
  * code must count before. Returns 0 or -errno with err. Blocks, allocates. */

@@ -1,31 +1,26 @@
 /*
- * A hostile owner of a directory: a thread that exchanges two names in it as fast as it can, until it is stopped. For
- * tests of code that must not be led astray by names.
+ * A hostile owner of a directory, who exchanges two names in it between two system calls of the code under test. A test
+ * runs that code again and again, with the exchange before its first call, its second call, and so on, until there are
+ * no more calls. So no moment is left out, as it would be with a thread that exchanges names as fast as it can.
+ *
+ * Programs link this file by weir_swap_names() (tests/CMakeLists.txt). One thread.
  */
 #ifndef WEIR_TESTS_BASE_SWAPPER_H
 #define WEIR_TESTS_BASE_SWAPPER_H
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
 
-struct swapper {
-    int directory_fd; /* borrowed */
-    const char *first, *second;
-    atomic_bool stop;
-    atomic_ulong swaps; /* relaxed: a count for the test alone */
-    uint64_t ends_ns;   /* of weir_clock_monotonic */
-    pthread_t thread;
+enum swapper_way {
+    SWAPPER_STAYS,   /* the names stay exchanged */
+    SWAPPER_RETURNS, /* they are as before from the next call on */
+    SWAPPER_WAYS,
 };
 
-/* Names in the directory that need not exist yet. The names are borrowed until stop(). */
-void swapper_start(struct swapper *swapper, int directory_fd, const char *first, const char *second);
+/* Exchanges the names before the call with that number, counted from 0 and from here. The call may make a name first;
+ * an exchange that is not possible yet is made as soon as it is. Names are borrowed until disarm(). */
+void swapper_arm(int directory_fd, const char *first, const char *second, unsigned call, enum swapper_way way);
 
-/* Whether the attack has lasted less than 0.3 s, in which there are thousands of exchanges: tests loop so long. */
-bool swapper_is_wanted(const struct swapper *swapper);
-
-/* Returns the number of exchanges. */
-unsigned long swapper_stop(struct swapper *swapper);
+/* Ends the attack. False: the code under test made fewer calls. Undoes an exchange that stays. */
+bool swapper_disarm(void);
 
 #endif

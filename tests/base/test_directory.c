@@ -116,30 +116,23 @@ Test(directory, made_one_is_open_and_at_its_name)
 
 Test(directory, nobody_exchanges_a_directory_between_its_making_and_its_opening, .timeout = 60)
 {
-    struct swapper swapper;
-    unsigned made = 0, refused = 0;
-    temp_tree_write_text(&tree, "victim/file", "as it was");
+    unsigned refused = 0;
+    temp_tree_make_folder(&tree, "victim");
     cr_assert_eq(symlinkat("victim", root_fd, "planted"), 0);
-    swapper_start(&swapper, root_fd, "made", "planted");
-    while (swapper_is_wanted(&swapper)) {
-        int fd = weir_directory_make_at(root_fd, "made", 0700);
-        if (fd >= 0) {
-            int file = openat(fd, "file", O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
-            cr_assert_geq(file, 0); /* in a directory that is new, wherever it is by now */
-            close(file);
-            unlinkat(fd, "file", 0);
-            close(fd);
+    for (unsigned i = 0, reached = SWAPPER_WAYS; reached == SWAPPER_WAYS; i++) {
+        reached = 0;
+        for (enum swapper_way way = 0; way < SWAPPER_WAYS; way++) {
+            swapper_arm(root_fd, "made", "planted", i, way);
+            int fd = weir_directory_make_at(root_fd, "made", 0700);
+            reached += swapper_disarm();
+            refused += fd < 0;
+            cr_assert(fd >= 0 || fd == -ELOOP || fd == -ENOTDIR, "%d", fd);
+            if (fd >= 0) {
+                cr_assert(weir_directory_has(root_fd, "made", fd)); /* and not the victim */
+                close(fd);
+            }
+            unlinkat(root_fd, "made", AT_REMOVEDIR);
         }
-        made += fd >= 0;
-        refused += fd == -ELOOP;
-        /* Both names are put back as they were: the link is planted, and nothing is made. */
-        unlinkat(root_fd, "made", AT_REMOVEDIR);
-        unlinkat(root_fd, "planted", AT_REMOVEDIR);
-        renameat(root_fd, "made", root_fd, "planted");
     }
-    unsigned long swaps = swapper_stop(&swapper);
-    struct stat status;
-    cr_assert_eq(fstatat(root_fd, "victim/file", &status, 0), 0);
-    cr_assert_eq(status.st_size, (off_t)strlen("as it was"));
-    cr_assert_gt(made, 0, "made %u, refused %u, exchanges %lu", made, refused, swaps);
+    cr_assert_gt(refused, 0);
 }

@@ -59,7 +59,8 @@ struct weir_record_file *finisher_rig_make_file(struct finisher_rig *rig, const 
     struct weir_record_file *file = NULL;
     struct weir_error err = {0};
     struct weir_writer_account nothing = {0};
-    int result = weir_record_file_open(&file, &rig->facts, &rig->pipeline, io ? "/dev/null" : rig->path, io, &err);
+    int result =
+        weir_record_file_open(&file, &rig->facts, &rig->pipeline, io ? "/dev/null" : rig->path, NULL, io, &err);
     if (result == 0)
         result = weir_record_file_publish(file, &err);
     if (result == 0) {

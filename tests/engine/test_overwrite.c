@@ -37,7 +37,8 @@ static void fixture_init_late(struct fixture *f, uint64_t ring_bytes, unsigned l
                                                     .ring_bytes = ring_bytes,
                                                     .buffer_bytes = MIB,
                                                     .overwrite = true});
-    cr_assert_eq(weir_pipeline_open_output(&f->rig.pipeline, "/dev/null", NULL, &f->output, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_pipeline_open_output(&f->rig.pipeline, "/dev/null", NULL, NULL, &f->output, &err), 0, "%s",
+                 err.what);
     weir_output_write_head(f->output, head, sizeof(head));
     cr_assert_eq(weir_pipeline_prepare(&f->rig.pipeline, f->output, &err), 0);
     weir_event_set_enable(&f->rig.set, false);

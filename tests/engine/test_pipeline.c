@@ -165,7 +165,7 @@ Test(pipeline, started_threads_are_named_and_stopped_before_their_output_is_clos
     static const uint8_t head[WEIR_OUTPUT_ALIGN_BYTES];
     struct weir_output *output = NULL;
     sim_rig_init(&rig, &rig_options);
-    cr_assert_eq(weir_pipeline_open_output(&rig.pipeline, "/dev/null", NULL, &output, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_pipeline_open_output(&rig.pipeline, "/dev/null", NULL, NULL, &output, &err), 0, "%s", err.what);
     cr_assert_eq(weir_output_write_head(output, head, sizeof(head)), 0);
     cr_assert_eq(weir_pipeline_start(&rig.pipeline, output, &err), 0, "%s", err.what);
     cr_assert_eq(weir_pipeline_tids(&rig.pipeline, tids), CPUS + 1);
@@ -195,7 +195,7 @@ static struct prepared prepare(const struct sim_rig_options *options, const stru
     struct weir_output *output = NULL;
     struct fake_io *fake = fake_io_new(disk);
     sim_rig_init(&rig, options);
-    cr_assert_eq(weir_pipeline_open_output(&rig.pipeline, "/dev/null", fake_io_ops(fake), &output, &err), 0);
+    cr_assert_eq(weir_pipeline_open_output(&rig.pipeline, "/dev/null", NULL, fake_io_ops(fake), &output, &err), 0);
     cr_assert_eq(weir_output_write_head(output, head, sizeof(head)), 0);
     cr_assert_eq(weir_pipeline_prepare(&rig.pipeline, output, &err), 0, "%s", err.what);
     struct prepared prepared = {

@@ -156,7 +156,7 @@ static int open_output(struct sim *sim, bool in_setup, struct weir_error *err)
     struct sim_output *next = &sim->outputs[sim->output_count++];
     sim_memory_begin(&sim->memory, in_setup);
     int result =
-        weir_pipeline_open_output(&sim->rig.pipeline, "/dev/null", fake_io_ops(next->disk), &next->output, err);
+        weir_pipeline_open_output(&sim->rig.pipeline, "/dev/null", NULL, fake_io_ops(next->disk), &next->output, err);
     weir_assert(result == 0 || err->what[0]);
     if (result == 0)
         result = weir_output_write_head(next->output, head, sizeof(head));

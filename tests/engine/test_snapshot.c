@@ -34,7 +34,8 @@ static void fixture_init(struct fixture *f, uint64_t retained_bytes)
     sim_rig_init(&f->rig, &(struct sim_rig_options){
                               .cpus = 2, .ring_bytes = 4096, .buffer_bytes = MIB, .retained_bytes = retained_bytes});
     f->sink = (struct weir_notice_sink){.emit = note, .ctx = f};
-    cr_assert_eq(weir_pipeline_open_output(&f->rig.pipeline, "/dev/null", NULL, &f->output, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_pipeline_open_output(&f->rig.pipeline, "/dev/null", NULL, NULL, &f->output, &err), 0, "%s",
+                 err.what);
     weir_output_write_head(f->output, head, sizeof(head));
     cr_assert_eq(weir_pipeline_prepare(&f->rig.pipeline, f->output, &err), 0);
     f->snapshots = (struct weir_snapshots){

@@ -1,5 +1,6 @@
 /* The folder of a recording: what is refused, what becomes of a folder that is there, and what a failure leaves. */
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 
 #include "io/output.h"
 #include "io/output_folder.h"
+#include "tests/base/swapper.h"
 #include "tests/format/temp_tree.h"
 
 static struct temp_tree tree;
@@ -50,15 +52,22 @@ static struct weir_output_folder *open_folder(void)
     return folder;
 }
 
+/* The first name under which a folder is made. */
+static const char *hidden_name(void)
+{
+    static char name[64];
+    snprintf(name, sizeof(name), ".weir-%d-0.dir", (int)getpid());
+    return name;
+}
+
 /* An output in it, with its name. */
 static void add_file(const struct weir_output_folder *folder, const char *name)
 {
-    char full[PATH_MAX + NAME_MAX];
     struct weir_error err = {0};
     struct weir_output *output;
-    snprintf(full, sizeof(full), "%s/%s", weir_output_folder_path(folder), name);
-    const struct weir_output_options options = {.engine = WEIR_OUTPUT_WRITEV, .stage_bytes = 16u * 1024};
-    cr_assert_eq(weir_output_open(&output, full, &options, &err), 0, "%s", err.what);
+    const struct weir_output_options options = {
+        .engine = WEIR_OUTPUT_WRITEV, .stage_bytes = 16u * 1024, .directory_fd = weir_output_folder_directory(folder)};
+    cr_assert_eq(weir_output_open(&output, name, &options, &err), 0, "%s", err.what);
     cr_assert_eq(weir_output_file_publish(weir_output_file_of(output), &err), 0, "%s", err.what);
     weir_output_close(output);
 }
@@ -101,11 +110,10 @@ Test(output_folder, unpublished_one_vanishes_with_its_files)
     struct weir_output_folder *folder = open_folder();
     add_file(folder, "data");
     add_file(folder, "data.0");
-    char hidden[PATH_MAX];
-    snprintf(hidden, sizeof(hidden), "%s", weir_output_folder_path(folder));
-    cr_assert_eq(access(hidden, F_OK), 0);
+    const char *hidden = hidden_name();
+    cr_assert(exists(hidden));
     weir_output_folder_close(folder);
-    cr_assert_eq(access(hidden, F_OK), -1);
+    cr_assert_not(exists(hidden));
     cr_assert(exists("it/data"));
     cr_assert_not(exists("it.old"));
 }
@@ -174,14 +182,12 @@ Test(output_folder, copy_of_the_kernel_belongs_to_a_recording)
 Test(output_folder, copy_of_the_kernel_vanishes_with_its_recording)
 {
     struct weir_output_folder *folder = open_folder();
-    char hidden[PATH_MAX];
-    snprintf(hidden, sizeof(hidden), "%s", weir_output_folder_path(folder));
     int fd = weir_output_folder_make_kcore(folder, NULL);
     cr_assert_geq(fd, 0);
     close(openat(fd, "modules", O_WRONLY | O_CREAT | O_CLOEXEC, 0400));
     close(fd);
     weir_output_folder_close(folder);
-    cr_expect_eq(access(hidden, F_OK), -1);
+    cr_expect_not(exists(hidden_name()));
 }
 
 Test(output_folder, other_files_beside_a_copy_of_the_kernel_are_left_alone)
@@ -195,4 +201,109 @@ Test(output_folder, file_named_as_the_copy_is_left_alone)
 {
     temp_tree_write_text(&tree, "it/kcore_dir", "mine");
     expect_refused(-ENOTEMPTY, "('kcore_dir')");
+}
+
+/* ---- a hostile owner of the directory ---- */
+
+/* Makes a folder with data and a copy of the kernel, as a recording does. Each step may fail. */
+static void record_into_folder(void)
+{
+    struct weir_output_folder *folder;
+    struct weir_output *output = NULL;
+    if (weir_output_folder_open(&folder, path, NULL) < 0)
+        return;
+    const struct weir_output_options options = {
+        .engine = WEIR_OUTPUT_WRITEV, .stage_bytes = 16u * 1024, .directory_fd = weir_output_folder_directory(folder)};
+    int fd = weir_output_folder_make_kcore(folder, NULL);
+    if (fd >= 0) {
+        unlinkat(fd, "kallsyms", 0);
+        close(openat(fd, "kallsyms", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400));
+        close(fd);
+    }
+    if (weir_output_open(&output, "data", &options, NULL) == 0)
+        weir_output_file_publish(weir_output_file_of(output), NULL);
+    weir_output_folder_publish(folder, NULL);
+    weir_output_folder_sync(folder);
+    if (output)
+        weir_output_close(output);
+    weir_output_folder_close(folder);
+}
+
+static void expect_text(const char *name, const char *text)
+{
+    char full[PATH_MAX], found[64] = "";
+    temp_tree_path(&tree, name, full);
+    int fd = open(full, O_RDONLY | O_CLOEXEC);
+    cr_assert_geq(fd, 0, "%s is gone", name);
+    cr_assert_eq(read(fd, found, sizeof(found) - 1), (ssize_t)strlen(text), "%s has changed", name);
+    cr_assert_str_eq(found, text);
+    close(fd);
+}
+
+static unsigned entries_of(const char *name)
+{
+    char full[PATH_MAX];
+    unsigned count = 0;
+    temp_tree_path(&tree, name, full);
+    DIR *folder = opendir(full);
+    cr_assert_not_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count - 2; /* . and .. */
+}
+
+/* Exchanges the name with that of a link to the victim at each moment of a recording, of which there is one already. */
+static void attack(const char *name)
+{
+    bool reached = true;
+    for (unsigned call = 0; reached; call++) {
+        reached = false;
+        for (enum swapper_way way = 0; way < SWAPPER_WAYS; way++) {
+            char round[32], full[PATH_MAX + 64];
+            snprintf(round, sizeof(round), "%u-%d", call, way);
+            snprintf(full, sizeof(full), "%s/it/data", round);
+            temp_tree_write_text(&tree, full, "of before");
+            snprintf(full, sizeof(full), "%s/it.old/data", round);
+            temp_tree_write_text(&tree, full, "of long before");
+            temp_tree_path(&tree, round, path);
+            int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            cr_assert_geq(fd, 0);
+            cr_assert_eq(symlinkat("../victim", fd, "planted"), 0);
+            temp_tree_path(&tree, round, full);
+            cr_assert_lt(snprintf(path, sizeof(path), "%.*s/it", PATH_MAX - 8, full), PATH_MAX);
+            swapper_arm(fd, name, "planted", call, way);
+            record_into_folder();
+            reached |= swapper_disarm();
+            close(fd);
+            expect_text("victim/data", "the victim's");
+            expect_text("victim/kcore_dir/kallsyms", "the victim's");
+            cr_assert_eq(entries_of("victim"), 2);
+            cr_assert_eq(entries_of("victim/kcore_dir"), 1);
+        }
+    }
+}
+
+static void make_victim(void)
+{
+    make_tree();
+    temp_tree_write_text(&tree, "victim/data", "the victim's");
+    temp_tree_write_text(&tree, "victim/kcore_dir/kallsyms", "the victim's");
+}
+
+TestSuite(output_folder_attack, .init = make_victim, .fini = remove_tree);
+
+Test(output_folder_attack, hidden_folder_that_is_exchanged_leads_nowhere_else)
+{
+    attack(hidden_name());
+}
+
+Test(output_folder_attack, present_folder_that_is_exchanged_leads_nowhere_else)
+{
+    attack("it");
+}
+
+Test(output_folder_attack, old_folder_that_is_exchanged_leads_nowhere_else)
+{
+    attack("it.old");
 }
