@@ -18,6 +18,7 @@
 
 #include "engine/session/file_finisher.h"
 #include "tests/base/failing_alloc.h"
+#include "tests/base/swapper.h"
 #include "tests/engine/fake_clock.h"
 #include "tests/format/temp_tree.h"
 
@@ -456,4 +457,65 @@ Test(kept_files, broken_file_replaces_nothing_where_whole_ones_count)
         cr_expect(is_there("data.2026112118000003"));
         weir_kept_files_free(kept);
     }
+}
+
+/* ---- a hostile owner of the directory ---- */
+
+/* Names a file of a rotation in "dir", and closes it. beside: the file before. */
+static void rotate(struct weir_kept_files *kept, struct weir_record_file *file, const char *stamp,
+                   struct weir_record_file *next)
+{
+    struct weir_output_options options = {
+        .engine = WEIR_OUTPUT_WRITEV, .directory_fd = weir_output_file_directory(weir_output_file_of(file->output))};
+    *next = (struct weir_record_file){.path = file->path};
+    cr_assert_eq(weir_output_open(&next->output, file->path, &options, NULL), 0);
+    snprintf(file->stamp, sizeof(file->stamp), "%s", stamp);
+    name_and_add(kept, file);
+}
+
+static unsigned entries_of(const char *path)
+{
+    unsigned count = 0;
+    DIR *folder = opendir(path);
+    cr_assert_not_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count - 2; /* . and .. */
+}
+
+/* The directory of the output is exchanged with a link to a directory that has files of the same names. */
+Test(kept_files, directory_that_is_exchanged_between_rotations_leads_nowhere_else)
+{
+    char root[PATH_MAX], victim[PATH_MAX], path[PATH_MAX];
+    bool reached = true;
+    temp_tree_path(&tree, "", root);
+    temp_tree_path(&tree, "victim", victim);
+    temp_tree_path(&tree, "dir/data", path);
+    temp_tree_write_text(&tree, "victim/data.2026112118000001", "the victim's");
+    temp_tree_make_folder(&tree, "dir");
+    int root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    cr_assert_eq(symlinkat("victim", root_fd, "planted"), 0);
+    for (unsigned call = 0; reached; call++) {
+        reached = false;
+        for (enum swapper_way way = 0; way < SWAPPER_WAYS; way++) {
+            struct weir_kept_files *kept = make(1, NULL);
+            struct weir_record_file first = {.path = path}, second, third;
+            struct weir_output_options options = {.engine = WEIR_OUTPUT_WRITEV};
+            cr_assert_eq(weir_output_open(&first.output, path, &options, NULL), 0);
+            told.count = 0;
+            swapper_arm(root_fd, "dir", "planted", call, way);
+            rotate(kept, &first, "2026112118000001", &second);
+            rotate(kept, &second, "2026112118000002", &third);
+            reached |= swapper_disarm();
+            weir_output_close(third.output);
+            weir_kept_files_free(kept);
+            cr_assert_eq(entries_of(victim), 1);
+            cr_assert(is_there("victim/data.2026112118000001"));
+            cr_assert_not(is_there("dir/data.2026112118000001"), "the oldest was not removed");
+            cr_assert(is_there("dir/data.2026112118000002"));
+            unlinkat(root_fd, "dir/data.2026112118000002", 0);
+        }
+    }
+    close(root_fd);
 }

@@ -386,7 +386,7 @@ test_switch_in_a_folder_that_is_gone_is_told_and_the_command_runs_on() {
         sh -c "until [ -e go-on ]; do sleep 0.02; done; exit 3"
     rm -r gone
     kill -USR2 "$weir"
-    wait_until grep -q "^weir: warning: switch: cannot open directory 'gone' of the output: No such file" err
+    wait_until grep -q "^weir: warning: switch: cannot create output 'gone/it.data': its directory was removed" err
     touch go-on
     await_record
     expect_eq "status" "$status" 125
