@@ -59,13 +59,18 @@ static struct losses sum_losses(const struct weir_record_result *result, bool si
 {
     struct losses losses = {.of_tasks = is_of_tasks(result)};
     uint64_t lost_there = 0;
+    bool is_there = false; /* the place has a row of that kind */
     for (size_t i = 0; i < result->ledger_count; i++) {
         const struct weir_ledger_row *row = &result->ledger[i];
-        if (is_sideband(result, row) == sideband)
+        if (is_sideband(result, row) == sideband) {
+            is_there = true;
             lost_there += row->lost_ring_full + row->lost_write_failed + row->shed;
+        }
         if (i + 1 == result->ledger_count || place_number(row + 1) != place_number(row)) {
-            count_place(&losses, place_number(row), lost_there);
+            if (is_there)
+                count_place(&losses, place_number(row), lost_there);
             lost_there = 0;
+            is_there = false;
         }
     }
     return losses;

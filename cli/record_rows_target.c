@@ -26,6 +26,7 @@ static const struct weir_option options[] = {
         .default_text = "all online CPUs",
         .section = SECTION,
         .help = "record all tasks on these CPUs only, such as 0-3,8",
+        .details = "Mappings and task names come from all CPUs, because tasks move between CPUs.",
     },
     {
         .short_name = 'p',
@@ -46,7 +47,7 @@ static const struct weir_option options[] = {
         .apply = weir_target_options_apply_tids,
         .section = SECTION,
         .help = "record these running threads, and no tasks that they start unless --inherit is given",
-        .details = "Overrides -a, -C and -u.",
+        .details = "Overrides -a, -C and -u. Mappings come from all threads of the same processes.",
     },
     {
         .short_name = 'u',

@@ -40,12 +40,13 @@ static unsigned group_by_node(const struct weir_plan *plan, struct weir_pool_sha
 }
 
 /* Whether a reader drains a place: the plan tells its CPUs. Tasks run anywhere, and the plan knows no CPU that comes
- * later: readers get those places in turn. */
+ * later or that has side events only: readers get those places in turn. */
 static bool drains(const struct weir_pipeline_setup *setup, unsigned reader, unsigned place)
 {
     const struct weir_event_place *of = &setup->places[place];
-    return of->cpu < 0 || of->late ? place % setup->plan->reader_count == reader
-                                   : weir_cpuset_has(&setup->plan->readers[reader].cpus, (unsigned)of->cpu);
+    return of->cpu < 0 || of->late || of->side_only
+               ? place % setup->plan->reader_count == reader
+               : weir_cpuset_has(&setup->plan->readers[reader].cpus, (unsigned)of->cpu);
 }
 
 static struct weir_reader *make_reader(struct weir_pipeline *pipeline, unsigned index, unsigned share, int *result)

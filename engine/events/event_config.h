@@ -31,6 +31,7 @@ struct weir_event_config {
     bool overwrite;           /* rings keep the newest samples, unless an event's own term says otherwise */
     uint32_t watermark_bytes; /* the kernel wakes the reader after so many bytes */
     uint32_t sideband_watermark_bytes;
+    uint32_t side_only_watermark_bytes; /* of a sideband ring at a place without samples */
 };
 
 /*

@@ -23,9 +23,10 @@ unsigned weir_event_set_sideband(const struct weir_event_set *set)
     return event;
 }
 
-uint64_t weir_event_set_fds_needed(unsigned events, unsigned places, unsigned tasks)
+uint64_t weir_event_set_fds_needed(const struct weir_event_set_size *size)
 {
-    return (uint64_t)events * places * tasks;
+    return (uint64_t)size->sample_events * size->sample_places * size->sample_tasks +
+           (uint64_t)size->side_events * size->side_places * size->side_tasks;
 }
 
 static void close_slots(struct weir_event_set *set, size_t first, size_t end)

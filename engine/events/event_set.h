@@ -12,6 +12,9 @@
  * exist where none of its descriptors is open: the task was gone, no event's PMU counts on the CPU, or the CPU is
  * offline. Readers, id map, ledger, LOST_SAMPLES and the ids in the file's head all use the index of the place.
  *
+ * Samples come from fewer places and tasks than side records do. A CPU outside of -C and, with -t, the other threads of
+ * the targets' processes have side events only: they map code that recorded tasks run on recorded CPUs.
+ *
  * --per-thread needs a ring for each thread: the kernel lets no two tasks share a ring with cpu -1
  * (perf_event_set_output(), kernel/events/core.c). The kernel gives no such ring to an inherited event (perf_mmap()),
  * so new threads are not recorded.
@@ -64,13 +67,15 @@ struct weir_event_set {
     struct weir_event_list *list;       /* borrowed; side events are the last ones */
     const struct weir_targets *targets; /* borrowed */
     unsigned event_count;               /* with the side events */
-    struct weir_event_place *places;    /* owned; CPUs ascending, then late CPUs ascending; or in the targets' order */
+    /* Owned; recorded CPUs, CPUs with side events only, late CPUs, each ascending; or in the targets' order. */
+    struct weir_event_place *places;
     unsigned place_count;
     unsigned late_from;  /* index of the first late place; place_count: none is late */
-    unsigned task_count; /* descriptors of an event at each place: the number of targets, or 1 with --per-thread */
-    int *fds;            /* owned; [event][place][task]; -1: not open */
-    uint64_t *ids;       /* owned; [event][place][task]; 0 where fd is -1 */
-    uint64_t *file_ids;  /* owned; [event][place][task]; constant; 0 where nothing is ever open */
+    unsigned task_count; /* descriptors of an event at each place: the targets and siblings, or 1 with --per-thread */
+    unsigned sampled_tasks;    /* the first of them: the targets. The siblings have side events only. */
+    int *fds;                  /* owned; [event][place][task]; -1: not open */
+    uint64_t *ids;             /* owned; [event][place][task]; 0 where fd is -1 */
+    uint64_t *file_ids;        /* owned; [event][place][task]; constant; 0 where nothing is ever open */
     struct weir_id_map id_map; /* owned */
     /* Owned, constant: the place of samples without ids (weir_event_config.without_ids), by CPU number; NULL where
      * records have ids. Entries without an id: no place is of that CPU. */
@@ -81,10 +86,11 @@ struct weir_event_set {
     int *ring_fds;                      /* owned; [place][sideband]: the descriptor whose ring is mapped; -1: none */
     struct weir_event_retired *retired; /* owned */
     size_t retired_count, retired_room;
-    unsigned long open_flags; /* flags of perf_event_open(2) that this kernel takes */
-    char *own_tasks;          /* owned; the filter of weir_event_set_exclude_tasks(); NULL: none */
-    bool *on;                 /* owned; [event], of leaders: counts, or will with the workload's execve(2) */
-    unsigned pauses;          /* enum weir_pause as bits, by weir_event_set_pause(); data rings mapped later, too */
+    uint32_t side_only_watermark_bytes; /* of rings of places that are side_only */
+    unsigned long open_flags;           /* flags of perf_event_open(2) that this kernel takes */
+    char *own_tasks;                    /* owned; the filter of weir_event_set_exclude_tasks(); NULL: none */
+    bool *on;                           /* owned; [event], of leaders: counts, or will with the workload's execve(2) */
+    unsigned pauses; /* enum weir_pause as bits, by weir_event_set_pause(); data rings mapped later, too */
     bool ended;
     struct weir_event_count
         *last_counts; /* owned; by slot; read by weir_event_set_end(); NULL: not yet, or no memory */
@@ -104,9 +110,12 @@ struct weir_event_retired {
 struct weir_event_set_setup {
     const struct weir_kernel *kernel;
     struct weir_event_list *list;
-    const struct weir_cpuset *cpus;
+    const struct weir_cpuset *cpus;      /* of samples */
+    const struct weir_cpuset *side_cpus; /* other CPUs, of side records only; NULL: none */
     const struct weir_cpuset *late_cpus; /* CPUs that may come online while recording; NULL: none */
+    bool late_are_side_only;
     const struct weir_targets *targets;
+    bool with_siblings;                     /* siblings of the targets get side events */
     bool per_thread;                        /* a place for each target instead of one for each CPU */
     const struct weir_event_config *config; /* attrs are configured again after a fallback */
     const struct weir_kernel_limits *limits;
@@ -140,8 +149,12 @@ static inline uint64_t weir_event_set_file_id(const struct weir_event_set *set, 
 /* Closes all and frees. NULL-safe; takes a half-open set. Rings must be unmapped first. */
 void weir_event_set_close(struct weir_event_set *set);
 
-/* The number of descriptors that an open needs. */
-uint64_t weir_event_set_fds_needed(unsigned events, unsigned places, unsigned tasks);
+/* How many descriptors an open needs. */
+struct weir_event_set_size {
+    unsigned sample_events, sample_places, sample_tasks;
+    unsigned side_events, side_places, side_tasks; /* places and tasks include those of samples */
+};
+uint64_t weir_event_set_fds_needed(const struct weir_event_set_size *size);
 
 /* -1: not open. */
 int weir_event_set_fd(const struct weir_event_set *set, unsigned event, unsigned place, unsigned task);

@@ -17,8 +17,14 @@ static inline bool weir_event_set_is_of_all_tasks(const struct weir_event_set *s
     return weir_event_set_follows_cpus(set) || set->list->events[event].all_tasks;
 }
 
-/* Whether an event is to be open at a place: its PMU counts there, and so does the PMU of its group's leader. */
+/* Whether an event is to be open at a place: its PMU counts there, so does the PMU of its group's leader, and samples
+ * are asked for. */
 bool weir_event_set_belongs_at(const struct weir_event_set *set, size_t event, unsigned place);
+
+/* The attr of an event at one place. Where nobody asked for samples, context switches tell nothing about them, and the
+ * ring is smaller. */
+struct perf_event_attr weir_event_set_attr_at(const struct weir_event_set *set, unsigned event, unsigned place,
+                                              unsigned task);
 
 /* Sets the filter of an event, if it has one, on another descriptor of the event. 0 or -errno with err. */
 int weir_event_set_filter_fd(const struct weir_event_set *set, unsigned event, int fd, struct weir_error *err);

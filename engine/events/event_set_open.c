@@ -24,25 +24,46 @@ struct opener {
 
 static int place_cpus(struct weir_event_set *set, const struct weir_event_set_setup *setup)
 {
-    const struct weir_cpuset *cpus = setup->cpus, *late = setup->late_cpus;
-    set->places = calloc(weir_cpuset_count(cpus) + (late ? weir_cpuset_count(late) : 0), sizeof(*set->places));
+    const struct {
+        const struct weir_cpuset *cpus; /* NULL: none */
+        bool late, side_only;
+    } parts[] = {
+        {setup->cpus, false, false},
+        {setup->side_cpus, false, true},
+        {setup->late_cpus, true, setup->late_are_side_only},
+    };
+    size_t count = 0;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(parts); i++)
+        count += parts[i].cpus ? weir_cpuset_count(parts[i].cpus) : 0;
+    set->places = calloc(count, sizeof(*set->places));
     if (!set->places)
         return -ENOMEM;
-    WEIR_CPUSET_FOREACH(cpu, cpus)
-        set->places[set->place_count++] = (struct weir_event_place){.cpu = cpu, .task = -1};
-    set->late_from = set->place_count;
-    for (int cpu = late ? weir_cpuset_next(late, 0) : -1; cpu >= 0; cpu = weir_cpuset_next(late, (unsigned)cpu + 1))
-        set->places[set->place_count++] = (struct weir_event_place){.cpu = cpu, .task = -1, .late = true};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(parts); i++) {
+        for (int cpu = parts[i].cpus ? weir_cpuset_next(parts[i].cpus, 0) : -1; cpu >= 0;
+             cpu = weir_cpuset_next(parts[i].cpus, (unsigned)cpu + 1))
+            set->places[set->place_count++] = (struct weir_event_place){
+                .cpu = cpu, .task = -1, .late = parts[i].late, .side_only = parts[i].side_only};
+        if (!parts[i].late)
+            set->late_from = set->place_count;
+    }
     return 0;
 }
 
-static int place_tasks(struct weir_event_set *set, const struct weir_targets *targets)
+static size_t sibling_count(const struct weir_event_set_setup *setup)
 {
-    set->places = calloc(targets->count, sizeof(*set->places));
+    return setup->with_siblings ? setup->targets->sibling_count : 0;
+}
+
+static int place_tasks(struct weir_event_set *set, const struct weir_event_set_setup *setup)
+{
+    const struct weir_targets *targets = setup->targets;
+    size_t count = targets->count + sibling_count(setup);
+    set->places = calloc(count, sizeof(*set->places));
     if (!set->places)
         return -ENOMEM;
-    for (size_t i = 0; i < targets->count; i++)
-        set->places[set->place_count++] = (struct weir_event_place){.cpu = -1, .task = targets->tids[i]};
+    for (size_t i = 0; i < count; i++)
+        set->places[set->place_count++] =
+            (struct weir_event_place){.cpu = -1, .task = targets->tids[i], .side_only = i >= targets->count};
     set->late_from = set->place_count;
     return 0;
 }
@@ -53,10 +74,12 @@ static int allocate(struct weir_event_set *set, const struct weir_event_set_setu
     set->list = setup->list;
     set->targets = setup->targets;
     set->event_count = (unsigned)setup->list->count;
-    int result = setup->per_thread ? place_tasks(set, setup->targets) : place_cpus(set, setup);
+    set->side_only_watermark_bytes = setup->config->side_only_watermark_bytes;
+    int result = setup->per_thread ? place_tasks(set, setup) : place_cpus(set, setup);
     if (result < 0)
         return result;
-    set->task_count = setup->per_thread ? 1 : (unsigned)setup->targets->count;
+    set->sampled_tasks = setup->per_thread ? 1 : (unsigned)setup->targets->count;
+    set->task_count = setup->per_thread ? 1 : set->sampled_tasks + (unsigned)sibling_count(setup);
 
     size_t count = set->event_count * weir_event_set_slots(set);
     set->fds = malloc(count * sizeof(*set->fds));
@@ -189,7 +212,10 @@ static pid_t pid_of(const struct weir_event_set *set, const struct weir_event *e
 /* The number of descriptors at each place. Events of all tasks have one, in the slot of the first task. */
 static unsigned tasks_of(const struct weir_event_set *set, unsigned event)
 {
-    return set->list->events[event].all_tasks ? 1 : set->task_count;
+    const struct weir_event *described = &set->list->events[event];
+    if (described->all_tasks)
+        return 1;
+    return described->sideband ? set->task_count : set->sampled_tasks;
 }
 
 /* A member is open only where its leader is: elsewhere nothing would enable or disable it. */
@@ -197,10 +223,23 @@ bool weir_event_set_belongs_at(const struct weir_event_set *set, size_t event, u
 {
     const struct weir_event *described = &set->list->events[event];
     int cpu = set->places[place].cpu;
+    if (set->places[place].side_only && !described->sideband)
+        return false;
     if (cpu >= 0 && !weir_cpuset_is_empty(&described->pmu_cpus) &&
         !weir_cpuset_has(&described->pmu_cpus, (unsigned)cpu))
         return false;
     return described->leader == event || weir_event_set_belongs_at(set, described->leader, place);
+}
+
+struct perf_event_attr weir_event_set_attr_at(const struct weir_event_set *set, unsigned event, unsigned place,
+                                              unsigned task)
+{
+    struct perf_event_attr attr = set->list->events[event].attr;
+    if (set->places[place].side_only || task >= set->sampled_tasks)
+        attr.context_switch = 0;
+    if (set->places[place].side_only)
+        attr.wakeup_watermark = set->side_only_watermark_bytes;
+    return attr;
 }
 
 static int check_places(const struct weir_event_set *set, struct weir_error *err)
@@ -242,6 +281,20 @@ static bool is_refused_in_group(const struct opener *opener, unsigned event, uns
     return fd >= 0;
 }
 
+static uint64_t fds_needed(const struct weir_event_set *set)
+{
+    struct weir_event_set_size size = {
+        .sample_events = weir_event_set_sideband(set),
+        .sample_tasks = set->sampled_tasks,
+        .side_places = set->place_count,
+        .side_tasks = set->task_count,
+    };
+    size.side_events = set->event_count - size.sample_events;
+    for (unsigned place = 0; place < set->place_count; place++)
+        size.sample_places += !set->places[place].side_only;
+    return weir_event_set_fds_needed(&size);
+}
+
 /* Reacts to a failed open. OPEN_AGAIN or OPEN_EVENT_AGAIN after weakening attrs; 0: the task is gone; or -errno with
  * err. */
 static int handle_refusal(struct opener *opener, unsigned event_index, unsigned place, unsigned task, int code,
@@ -269,7 +322,7 @@ static int handle_refusal(struct opener *opener, unsigned event_index, unsigned 
         .attr = &event->attr,
         .pid = pid,
         .cpu = set->places[place].cpu,
-        .fds_needed = weir_event_set_fds_needed(set->event_count, set->place_count, set->task_count),
+        .fds_needed = fds_needed(set),
         .has_aux = event->aux != WEIR_AUX_KIND_NONE,
         .is_refused_in_group = in_group,
     };
@@ -301,7 +354,8 @@ static int open_one(struct opener *opener, unsigned event, unsigned place, unsig
     bool is_late = set->places[place].late;
     if (is_late && leader != event && group_fd < 0)
         return 0; /* the kernel refused its leader there */
-    int fd = kernel->ops->event_open(kernel->ctx, &described->attr, pid, set->places[place].cpu, group_fd,
+    struct perf_event_attr attr = weir_event_set_attr_at(set, event, place, task);
+    int fd = kernel->ops->event_open(kernel->ctx, &attr, pid, set->places[place].cpu, group_fd,
                                      open_flags(opener, described));
     if (fd < 0 && fd != -ESRCH && is_late) {
         tell_refused_late(opener, described, set->places[place].cpu, fd);
@@ -517,7 +571,8 @@ int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_
 {
     memset(set, 0, sizeof(*set));
     int result = allocate(set, setup);
-    struct opener opener = {.set = set, .setup = setup, .gone = calloc(setup->targets->count, sizeof(bool))};
+    struct opener opener = {
+        .set = set, .setup = setup, .gone = calloc(setup->targets->count + sibling_count(setup), sizeof(bool))};
     if (result < 0 || !opener.gone) {
         result = set_no_memory(setup, err);
     } else {

@@ -44,7 +44,7 @@ static int open_event(const struct weir_event_set *set, unsigned event, unsigned
 {
     const struct weir_kernel *kernel = set->kernel;
     const struct weir_event *described = &set->list->events[event];
-    struct perf_event_attr attr = described->attr;
+    struct perf_event_attr attr = weir_event_set_attr_at(set, event, place, 0);
     attr.disabled = described->leader == event; /* weir_event_set_enable_place() enables it */
     int cpu = set->places[place].cpu, group_fd = described->leader == event ? -1 : fresh->fds[described->leader];
     int fd = kernel->ops->event_open(kernel->ctx, &attr, described->cgroup ? described->cgroup_fd : -1, cpu, group_fd,

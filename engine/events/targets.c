@@ -114,7 +114,12 @@ static void fill(struct weir_targets *targets, struct tid_list *threads, struct 
 {
     sort_unique(threads);
     sort_unique(processes);
-    *targets = (struct weir_targets){threads->tids, threads->count, processes->tids, processes->count};
+    *targets = (struct weir_targets){
+        .tids = threads->tids,
+        .count = threads->count,
+        .pids = processes->tids,
+        .pid_count = processes->count,
+    };
 }
 
 /* Frees both lists and says that memory is out. -ENOMEM. */
@@ -182,6 +187,31 @@ static int read_status(const char *proc_root, pid_t tid, char text[STATUS_BYTES]
     return result;
 }
 
+/* Appends the siblings of the targets. A process whose threads cannot be listed, such as one that ends now, has none.
+ */
+static int add_siblings(struct weir_targets *targets, const char *proc_root, struct weir_error *err)
+{
+    struct tid_list all = {0};
+    int result = 0;
+    for (size_t i = 0; i < targets->pid_count && result != -ENOMEM; i++)
+        result = append_process(&all, proc_root, targets->pids[i], NULL);
+    sort_unique(&all);
+    pid_t *tids = NULL;
+    if (result != -ENOMEM) {
+        tids = reallocarray(targets->tids, targets->count + all.count, sizeof(*tids));
+        result = tids ? 0 : -ENOMEM;
+    }
+    if (result == 0) {
+        targets->tids = tids;
+        for (size_t i = 0; i < all.count; i++) {
+            if (!bsearch(&all.tids[i], tids, targets->count, sizeof(*tids), compare_tids))
+                tids[targets->count + targets->sibling_count++] = all.tids[i];
+        }
+    }
+    free(all.tids);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot list the threads of the targets' processes") : 0;
+}
+
 static int init_tids(struct weir_targets *targets, const pid_t *tids, size_t count, const char *proc_root,
                      struct weir_error *err)
 {
@@ -202,8 +232,14 @@ static int init_tids(struct weir_targets *targets, const pid_t *tids, size_t cou
         if (append(&threads, tids[i]) < 0 || append(&processes, tgid) < 0)
             return release_lists(&threads, &processes, err);
     }
-    fill(targets, &threads, &processes);
-    return 0;
+    struct weir_targets found;
+    fill(&found, &threads, &processes);
+    int result = add_siblings(&found, proc_root, err);
+    if (result < 0)
+        weir_targets_fini(&found);
+    else
+        *targets = found;
+    return result;
 }
 
 /* True when the process runs with the rights of that user: the second number of "Uid:". */
@@ -320,15 +356,22 @@ int weir_targets_find(struct weir_targets *targets, const struct weir_target_spe
     return result;
 }
 
-size_t weir_targets_count_new(const struct weir_targets *before, const struct weir_targets *now)
+/* Both lists ascend. */
+static size_t count_new(const pid_t *before, size_t before_count, const pid_t *now, size_t now_count)
 {
     size_t count = 0, at = 0;
-    for (size_t i = 0; i < now->count; i++) {
-        while (at < before->count && before->tids[at] < now->tids[i])
+    for (size_t i = 0; i < now_count; i++) {
+        while (at < before_count && before[at] < now[i])
             at++;
-        count += at == before->count || before->tids[at] != now->tids[i];
+        count += at == before_count || before[at] != now[i];
     }
     return count;
+}
+
+size_t weir_targets_count_new(const struct weir_targets *before, const struct weir_targets *now)
+{
+    return count_new(before->tids, before->count, now->tids, now->count) +
+           count_new(before->tids + before->count, before->sibling_count, now->tids + now->count, now->sibling_count);
 }
 
 /* ---- arguments ---- */

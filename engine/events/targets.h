@@ -31,8 +31,11 @@ struct weir_target_spec {
 };
 
 struct weir_targets {
-    pid_t *tids; /* owned; ascending; -1 alone for "all tasks" */
+    pid_t *tids; /* owned; `count` targets, ascending; -1 alone for "all tasks". Their siblings, ascending, follow. */
     size_t count;
+    /* -t: the other threads of the same processes. Nobody asked for their samples, but they map code that the targets
+     * run. */
+    size_t sibling_count;
     pid_t *pids; /* owned; the processes of these tasks, each once; NULL for "all tasks" */
     size_t pid_count;
     uint64_t listed_ticks; /* CLOCK_BOOTTIME before the listing, in the ticks of /proc/PID/stat */
@@ -58,7 +61,7 @@ int weir_targets_init_pids(struct weir_targets *targets, const pid_t *pids, size
 
 void weir_targets_fini(struct weir_targets *targets);
 
-/* The number of tasks in `now` that are not in `before`. */
+/* The number of tasks and siblings in `now` that are not in `before`. */
 size_t weir_targets_count_new(const struct weir_targets *before, const struct weir_targets *now);
 
 /* Parses "123,456" (-p and -t). The caller frees *pids. 0; -EINVAL with err (the column of the wrong number); -ENOMEM.

@@ -41,7 +41,7 @@ static int append_cpus(const struct weir_beginning *beginning, struct weir_buf *
         return -ENOMEM;
     size_t count = 0;
     for (unsigned place = 0; place < set->late_from; place++) {
-        if (place == 0 || set->places[place].cpu >= 0)
+        if (!set->places[place].side_only && (place == 0 || set->places[place].cpu >= 0))
             cpus[count++] = set->places[place].cpu;
     }
     weir_record_cpu_map(out, cpus, count);

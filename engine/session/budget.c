@@ -8,7 +8,6 @@
 #include "base/remedy.h"
 #include "engine/drain/chunk.h"
 #include "engine/drain/pipeline.h"
-#include "engine/events/event_set.h"
 #include "engine/kernel/id_map.h"
 #include "engine/tasks/sideband.h"
 
@@ -25,20 +24,20 @@ static uint64_t table_bytes(uint64_t descriptors)
     return descriptors * (sizeof(int) + 2 * sizeof(uint64_t)) + slots * sizeof(struct weir_id_entry);
 }
 
-uint64_t weir_budget_fds(unsigned events, unsigned places, unsigned tasks, unsigned readers)
+uint64_t weir_budget_fds(uint64_t descriptors, unsigned readers)
 {
-    return weir_event_set_fds_needed(events, places, tasks) + 2ull * readers + SPARE_FDS;
+    return descriptors + 2ull * readers + SPARE_FDS;
 }
 
 void weir_budget_compute(struct weir_budget *budget, const struct weir_budget_input *input)
 {
-    uint64_t descriptors = weir_event_set_fds_needed(input->events, input->places, input->tasks);
     *budget = (struct weir_budget){
-        .ring_bytes = input->places *
-                      (input->ring_bytes + input->sideband_ring_bytes + input->aux_area_bytes + 2 * input->page_bytes),
+        .ring_bytes = input->places * (input->ring_bytes + input->sideband_ring_bytes + input->aux_area_bytes +
+                                       2 * input->page_bytes) +
+                      input->side_only_places * (input->side_only_ring_bytes + input->page_bytes),
         .pool_bytes = weir_pool_whole_bytes(input->pool_bytes, input->readers),
         .side_bytes = input->sideband ? (uint64_t)input->readers * weir_sideband_tee_bytes(input->readers) : 0,
-        .table_bytes = table_bytes(descriptors),
+        .table_bytes = table_bytes(input->descriptors),
         .compression_bytes = input->compression.most,
         .stack_bytes = (input->readers + WEIR_PIPELINE_OTHER_THREADS + OTHER_THREADS + input->compression_threads) *
                        WEIR_PIPELINE_STACK_BYTES,
@@ -98,6 +97,11 @@ void weir_budget_tell(const struct weir_budget *budget, const struct weir_budget
                 " KiB sideband for each of %u), pool %" PRIu64 " MiB, of which %" PRIu64 " at the start",
                 mib(budget->ring_bytes), input->ring_bytes >> 10, input->sideband_ring_bytes >> 10, input->places,
                 mib(budget->pool_bytes), mib(budget->pool_ready_bytes));
+    if (input->side_only_places > 0)
+        weir_notice(notices, WEIR_NOTICE_VERBOSE,
+                    "memory: of the rings, %" PRIu64 " KiB sideband for each of %u further CPUs: no samples there, but "
+                    "tasks that move map code there",
+                    input->side_only_ring_bytes >> 10, input->side_only_places);
     weir_notice(notices, WEIR_NOTICE_VERBOSE,
                 "memory: at most %" PRIu64 " MiB in all: side records %" PRIu64 " MiB, tables %" PRIu64
                 " MiB, stacks %" PRIu64 " MiB besides",

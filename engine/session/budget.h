@@ -15,14 +15,15 @@
 #include "topology/memory_limit.h"
 
 struct weir_budget_input {
-    unsigned places; /* CPUs, or tasks with --per-thread; each has two rings */
+    unsigned places;           /* CPUs, or tasks with --per-thread; each has two rings */
+    unsigned side_only_places; /* further ones; each has a sideband ring only */
     unsigned readers;
-    unsigned events;              /* with the sideband event */
-    unsigned tasks;               /* at each place, at least 1 */
-    uint64_t ring_bytes;          /* data area of each data ring */
-    uint64_t sideband_ring_bytes; /* data area of each sideband ring */
-    uint64_t aux_area_bytes;      /* of the AUX area beside each data ring; 0: no AUX areas */
-    uint64_t pool_bytes;          /* as asked for */
+    uint64_t descriptors;          /* of events */
+    uint64_t ring_bytes;           /* data area of each data ring */
+    uint64_t sideband_ring_bytes;  /* data area of each sideband ring */
+    uint64_t side_only_ring_bytes; /* the same of further places */
+    uint64_t aux_area_bytes;       /* of the AUX area beside each data ring; 0: no AUX areas */
+    uint64_t pool_bytes;           /* as asked for */
     bool pool_grows;
     bool sideband; /* the sideband thread runs and gets copies of side records */
     uint64_t page_bytes;
@@ -42,9 +43,8 @@ struct weir_budget {
     uint64_t least_bytes; /* memory that weir has touched when recording begins, without rings and page cache */
 };
 
-/* Returns the number of descriptors that weir needs, for events and for all else. events: with the sideband event.
- * tasks: at each place, at least 1. */
-uint64_t weir_budget_fds(unsigned events, unsigned places, unsigned tasks, unsigned readers);
+/* Returns the number of descriptors that weir needs: those of events, and for all else. */
+uint64_t weir_budget_fds(uint64_t descriptors, unsigned readers);
 
 void weir_budget_compute(struct weir_budget *budget, const struct weir_budget_input *input);
 

@@ -93,7 +93,8 @@ static int reopen_events(const struct weir_cpu_follower *follower, unsigned plac
     direct_outputs(follower, place);
     weir_pipeline_rename_place(setup->pipeline, place);
     /* A place without all of its rings was not recorded before, so the CPU does not return. */
-    if (weir_event_set_follows_cpus(setup->events) && weir_pipeline_has_place(setup->pipeline, place))
+    bool is_recorded = !setup->events->places[place].side_only;
+    if (is_recorded && weir_event_set_follows_cpus(setup->events) && weir_pipeline_has_place(setup->pipeline, place))
         note_return(follower, place);
     return 0;
 }
@@ -150,10 +151,12 @@ static void come(struct weir_cpu_follower *follower, int cpu, bool told)
         tell_left_out(follower, cpu);
         return;
     }
-    bool follows = weir_event_set_follows_cpus(setup->events);
-    bool is_new = !weir_pipeline_has_place(setup->pipeline, (unsigned)place);
+    bool is_side_only = setup->events->places[place].side_only;
+    bool follows = weir_event_set_follows_cpus(setup->events) && !is_side_only;
+    bool is_new = !is_side_only && !weir_pipeline_has_place(setup->pipeline, (unsigned)place);
     if (open_place(follower, (unsigned)place, &err) < 0) {
-        weir_notice(setup->notices, WEIR_NOTICE_WARNING, "CPU %d came online, but is not recorded: %s", cpu, err.what);
+        weir_notice(setup->notices, WEIR_NOTICE_WARNING, "CPU %d came online, but %s not recorded: %s", cpu,
+                    is_side_only ? "mappings and task names there are" : "is", err.what);
         return;
     }
     if (follows) {

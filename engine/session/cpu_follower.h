@@ -6,6 +6,9 @@
  *             mapped if the CPU never had any. The CPU's reader is pinned again: the kernel moves a thread off a CPU
  *             that goes, and does not move the thread back.
  *
+ * A CPU outside of -C (weir_event_place.side_only) has side events only. They are opened anew in the same way, but the
+ * CPU stays out of the list of recorded CPUs, and only a failure is told.
+ *
  * The file knows all ids from its start (event_set.h), so a stream and a file of a killed recording have them too.
  *
  * Linux takes all CPUs but the first one down for a suspend and brings them back without a uevent

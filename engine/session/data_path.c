@@ -21,8 +21,11 @@ int weir_data_path_open_events(struct weir_data_path *path, struct weir_error *e
                                          .kernel = path->setup.kernel,
                                          .list = plan->options->events,
                                          .cpus = &plan->cpus,
+                                         .side_cpus = &plan->side_cpus,
                                          .late_cpus = &plan->machine->late_cpus,
+                                         .late_are_side_only = plan->options->cpus != NULL,
                                          .targets = path->setup.targets,
+                                         .with_siblings = true,
                                          .per_thread = weir_recording_plan_per_thread(plan),
                                          .config = &plan->config,
                                          .limits = &plan->machine->limits,
@@ -99,20 +102,26 @@ int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error 
 
 /* ---- rings ---- */
 
+static uint64_t ring_bytes(const struct weir_data_path *path, unsigned place, bool sideband)
+{
+    const struct weir_recording_plan *plan = path->setup.plan;
+    if (!sideband)
+        return plan->ring_bytes;
+    return path->events.places[place].side_only ? plan->side_only_ring_bytes : plan->sideband_ring_bytes;
+}
+
 /* Maps a ring, or drops the ring where the place has none. 0 or -errno. */
 static int map_ring(struct weir_data_path *path, unsigned place, bool sideband)
 {
-    const struct weir_recording_plan *plan = path->setup.plan;
     if (!weir_event_set_has_ring(&path->events, place, sideband)) {
         if (!path->events.places[place].late)
             weir_pipeline_drop_ring(&path->pipeline, place, sideband);
         return 0;
     }
     struct weir_reader_ring *r = weir_pipeline_ring(&path->pipeline, place, sideband);
-    uint64_t bytes = sideband ? plan->sideband_ring_bytes : plan->ring_bytes;
     int result = 0;
     if (!r->ring.page) /* mapped already if an earlier attempt failed later on */
-        result = weir_event_set_map_ring(&path->events, place, sideband, bytes, &r->ring);
+        result = weir_event_set_map_ring(&path->events, place, sideband, ring_bytes(path, place, sideband), &r->ring);
     if (result == 0 && !sideband)
         result = weir_aux_keeper_map(&path->aux, place, r);
     if (result < 0)
@@ -131,8 +140,7 @@ static int explain(struct weir_data_path *path, unsigned place, bool sideband, i
     const struct weir_ring_sizes sizes = {plan->ring_bytes, plan->sideband_ring_bytes, plan->aux.area_bytes};
     if (!sideband && weir_pipeline_ring(&path->pipeline, place, false)->ring.page)
         return weir_aux_map_error_explain(err, code, at, &sizes, limits);
-    uint64_t bytes = sideband ? sizes.sideband_bytes : sizes.data_bytes;
-    return weir_ring_map_error_explain(err, code, at, bytes, &sizes, limits);
+    return weir_ring_map_error_explain(err, code, at, ring_bytes(path, place, sideband), &sizes, limits);
 }
 
 int weir_data_path_map_place(struct weir_data_path *path, unsigned place, struct weir_error *err)

@@ -160,7 +160,7 @@ static bool can_be_cut_off(const struct weir_event_set *set, unsigned place, con
     if (counts_sleepers(set, row))
         return !event->attr.write_backward && !had_no_ring(set, place);
     return counts_samples(set, row) &&
-           (event->cgroup || missing(row) <= (uint64_t)CONTEXTS_CUT_OFF * set->disables * set->task_count);
+           (event->cgroup || missing(row) <= (uint64_t)CONTEXTS_CUT_OFF * set->disables * set->sampled_tasks);
 }
 
 static void add_cut_off(const struct weir_event_set *set, struct weir_record_result *result)
@@ -260,13 +260,15 @@ int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *
     return code;
 }
 
-/* Removes the rows of each CPU that was offline all the time: it is no CPU of the recording. */
+/* Removes the rows of each CPU that was offline all the time, and the rows of samples where nobody asked for samples.
+ */
 static void leave_out_absent(const struct weir_pipeline *pipeline, struct weir_record_result *result)
 {
     size_t kept = 0;
     for (size_t i = 0; i < result->ledger_count; i++) {
         unsigned place = (unsigned)(i / result->event_count);
-        if (weir_pipeline_has_place(pipeline, place))
+        bool is_wanted = !pipeline->setup.places[place].side_only || result->ledger[i].event >= result->side_event;
+        if (is_wanted && weir_pipeline_has_place(pipeline, place))
             result->ledger[kept++] = result->ledger[i];
     }
     result->ledger_count = kept;

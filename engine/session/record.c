@@ -116,7 +116,7 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
     limited.notices = &recording.notices;
     int code = record(&recording, workload_failed, err);
     if (code == -EMFILE)
-        weir_open_error_hint_files(err, weir_recording_plan_fds_needed(&recording.plan, recording.targets.count),
+        weir_open_error_hint_files(err, weir_recording_plan_fds_needed(&recording.plan, &recording.targets),
                                    &recording.machine.limits);
     if (code == -EFBIG)
         weir_error_hint(err, "the size of files is limited: ulimit -f shows to how much");

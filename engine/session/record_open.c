@@ -1,6 +1,7 @@
 /* OPENING: opens events and rings, disabled, and the first file, without a name. Coordinator thread. */
 #include <errno.h>
 
+#include "base/remedy.h"
 #include "engine/kernel/kernel_limits.h"
 #include "engine/session/ledger.h"
 #include "engine/session/record_internal.h"
@@ -8,6 +9,26 @@
 #define ATTACH_TRIES 4 /* while threads keep starting; each try opens all events again */
 
 /* ---- targets ---- */
+
+/* Leaves the siblings out when the limit on descriptors is too low for them. Returns whether it did. */
+static bool leave_out_siblings(const struct weir_recording *recording, struct weir_targets *targets)
+{
+    if (targets->sibling_count == 0 ||
+        weir_recording_plan_fds_needed(&recording->plan, targets) <= recording->machine.limits.nofile_max)
+        return false;
+    targets->sibling_count = 0;
+    return true;
+}
+
+static void tell_left_out(const struct weir_recording *recording, uint64_t fds_needed)
+{
+    char command[WEIR_REMEDY_BYTES];
+    weir_notice(recording->options->notices, WEIR_NOTICE_WARNING,
+                "code that other threads of the process map from now on is not recorded: that takes %llu file "
+                "descriptors, and at most %llu are allowed: %s",
+                (unsigned long long)fds_needed, (unsigned long long)recording->machine.limits.nofile_max,
+                weir_remedy(WEIR_REMEDY_NOFILE_HARD, (int64_t)fds_needed, command));
+}
 
 static int find_targets(struct weir_recording *recording, struct weir_error *err)
 {
@@ -18,6 +39,9 @@ static int find_targets(struct weir_recording *recording, struct weir_error *err
     int result = weir_targets_find(&recording->targets, &spec, NULL, err);
     if (result == 0 && weir_recording_plan_per_thread(&recording->plan))
         result = weir_recording_plan_fit_tasks(&recording->plan, recording->targets.count, err);
+    uint64_t fds_needed = result == 0 ? weir_recording_plan_fds_needed(&recording->plan, &recording->targets) : 0;
+    if (result == 0 && leave_out_siblings(recording, &recording->targets))
+        tell_left_out(recording, fds_needed);
     return result;
 }
 
@@ -26,7 +50,7 @@ static void raise_fd_limit(struct weir_recording *recording)
     struct weir_kernel_limits *limits = &recording->machine.limits;
     /* The number of spare descriptors is a guess. If the limit is too low, the failing call says so, and
      * weir_record_run() adds the needed number. */
-    if (weir_recording_plan_fds_needed(&recording->plan, recording->targets.count) > limits->nofile)
+    if (weir_recording_plan_fds_needed(&recording->plan, &recording->targets) > limits->nofile)
         weir_kernel_limits_raise_nofile(limits);
 }
 
@@ -37,11 +61,12 @@ static void raise_fd_limit(struct weir_recording *recording)
 static bool found_new_targets(struct weir_recording *recording, unsigned tries)
 {
     const struct weir_record_options *options = recording->options;
-    if (options->target.kind != WEIR_TARGET_PROCESSES && options->target.kind != WEIR_TARGET_USER)
+    if (!weir_recording_plan_has_tasks(options))
         return false;
     struct weir_targets now;
     if (weir_targets_find(&now, &options->target, NULL, NULL) < 0) /* all targets have ended */
         return false;
+    (void)leave_out_siblings(recording, &now);
     size_t new_count = weir_targets_count_new(&recording->targets, &now);
     if (new_count == 0 || tries == ATTACH_TRIES) {
         weir_targets_fini(&now);

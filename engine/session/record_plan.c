@@ -27,23 +27,24 @@ static int list_late_cpus(struct weir_recording *recording, struct weir_error *e
     const struct weir_cpuset *online = weir_topology_online(topology);
     struct weir_cpu_follower *follower = &recording->cpu_follower;
     bool system_wide = weir_recording_plan_is_system_wide(options);
-    bool has_late = !options->cpus && (system_wide || !options->per_thread) && weir_topology_is_this_machine(topology);
+    bool has_late = (system_wide || !options->per_thread) && weir_topology_is_this_machine(topology);
     int result = weir_cpu_follower_open(follower, "", online);
     if (result == 0 && has_late)
         result = weir_cpu_follower_list_late(follower, online, system_wide, &recording->machine.late_cpus);
     return result < 0 ? weir_error_set_errno(err, result, "cannot list CPUs that are offline") : 0;
 }
 
-/* Counts the named tasks as of now. weir lists the tasks again when it attaches to them, and then tells who is
- * missing. */
-static size_t count_tasks(const struct weir_record_options *options)
+/* Tells the plan for the named tasks as of now. weir lists the tasks again when it attaches to them, and then tells who
+ * is missing. */
+static int tell_plan(const struct weir_recording *recording, struct weir_error *err)
 {
-    struct weir_targets targets;
-    if (!weir_recording_plan_has_tasks(options) || weir_targets_find(&targets, &options->target, NULL, NULL) < 0)
-        return 0;
-    size_t count = targets.count;
+    const struct weir_record_options *options = recording->options;
+    struct weir_targets targets = {0};
+    if (weir_recording_plan_has_tasks(options))
+        (void)weir_targets_find(&targets, &options->target, NULL, NULL); /* leaves targets unchanged if it fails */
+    int result = weir_recording_plan_tell(&recording->plan, &targets, err);
     weir_targets_fini(&targets);
-    return count;
+    return result;
 }
 
 int weir_recording_make_plan(struct weir_recording *recording, struct weir_error *err)
@@ -63,5 +64,5 @@ int weir_recording_make_plan(struct weir_recording *recording, struct weir_error
     bool without_ids = recording->append && weir_append_is_without_ids(recording->append);
     result = weir_recording_plan_make(&recording->plan, options, &recording->machine,
                                       recording->append ? &without_ids : NULL, err);
-    return result < 0 ? result : weir_recording_plan_tell(&recording->plan, count_tasks(options), err);
+    return result < 0 ? result : tell_plan(recording, err);
 }

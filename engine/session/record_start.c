@@ -226,7 +226,7 @@ static int guard_disk(struct weir_recording *recording, struct weir_error *err)
         .keep_free_bytes = options->keep_free_bytes,
         .file_bytes = options->rotation.bytes,
         .memory_bytes = plan->buffer_bytes + plan->retained_bytes,
-        .rings_bytes = plan->ring_bytes * recording->path.events.place_count,
+        .rings_bytes = plan->ring_bytes * weir_recording_plan_places(plan),
         .notices = options->notices,
         .clock = &weir_clock_monotonic,
         .writer = &recording->path.pipeline.writer,

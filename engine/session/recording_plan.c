@@ -28,6 +28,7 @@ static int choose_cpus(struct weir_recording_plan *plan, struct weir_error *err)
 {
     const struct weir_cpuset *online = weir_topology_online(plan->machine->topology);
     const struct weir_cpuset *asked = plan->options->cpus;
+    bool per_thread = weir_recording_plan_per_thread(plan);
     if (!asked)
         return weir_cpuset_copy(&plan->cpus, online);
     WEIR_CPUSET_FOREACH(cpu, asked) {
@@ -39,7 +40,9 @@ static int choose_cpus(struct weir_recording_plan *plan, struct weir_error *err)
             return -ENODEV;
         }
     }
-    return weir_cpuset_copy(&plan->cpus, asked);
+    int result = weir_cpuset_copy(&plan->cpus, asked);
+    /* Tasks move between CPUs, and map code wherever they run. */
+    return result < 0 || per_thread ? result : weir_cpuset_without(&plan->side_cpus, online, asked);
 }
 
 static int place_readers(struct weir_recording_plan *plan, struct weir_error *err)
@@ -273,6 +276,7 @@ void weir_recording_plan_fini(struct weir_recording_plan *plan)
         return;
     weir_cpuset_fini(&plan->housekeeping_cpus);
     weir_plan_fini(&plan->placement);
+    weir_cpuset_fini(&plan->side_cpus);
     weir_cpuset_fini(&plan->cpus);
     *plan = (struct weir_recording_plan){0};
 }

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "engine/aux/aux_events.h"
 #include "engine/events/event_list.h"
+#include "engine/events/targets.h"
 #include "engine/modes/modes.h"
 #include "engine/session/machine_facts.h"
 #include "engine/session/record_options.h"
@@ -26,6 +27,7 @@ struct weir_recording_plan {
     const struct weir_record_options *options; /* borrowed */
     const struct weir_machine_facts *machine;  /* borrowed */
     struct weir_cpuset cpus;                   /* owned; CPUs that are recorded from the start */
+    struct weir_cpuset side_cpus;              /* owned; other CPUs that are online: side records only (-C) */
     struct weir_plan placement;                /* owned; which reader drains which CPUs, and where it runs */
     struct weir_cpuset housekeeping_cpus;      /* owned; CPUs of the threads that are no readers; empty: any CPU */
     struct weir_event_config config;           /* settings of the events */
@@ -35,6 +37,7 @@ struct weir_recording_plan {
     size_t tasks;                              /* --per-thread: number of tasks with rings; 0: not listed yet */
     uint64_t ring_bytes;                       /* data area of each data ring */
     uint64_t sideband_ring_bytes;              /* data area of each sideband ring */
+    uint64_t side_only_ring_bytes;             /* data area of the sideband ring at a place without samples */
     uint64_t buffer_bytes;                     /* chunk pool */
     uint64_t retained_bytes;                   /* -M: memory for samples; 0: without -M */
 };
@@ -74,19 +77,23 @@ static inline bool weir_recording_plan_per_thread(const struct weir_recording_pl
 /* Whether the options name tasks (-p, -t, -u). */
 bool weir_recording_plan_has_tasks(const struct weir_record_options *options);
 
-/* Returns the number of places that may have rings: CPUs, with late ones; or with --per-thread tasks, once they are
- * listed. */
+/* Returns the number of places that may have data rings: CPUs, with late ones; or with --per-thread tasks, once they
+ * are listed. */
 uint64_t weir_recording_plan_places(const struct weir_recording_plan *plan);
+
+/* Returns the number of CPUs with side events only, with late ones. */
+uint64_t weir_recording_plan_side_only_cpus(const struct weir_recording_plan *plan);
 
 /* Returns the number of compression threads; 0 without -z. */
 unsigned weir_recording_plan_compression_threads(const struct weir_recording_plan *plan);
 
-/* Returns the number of descriptors that a recording of so many tasks may need. tasks 0: all tasks, or no tasks listed
- * yet. */
-uint64_t weir_recording_plan_fds_needed(const struct weir_recording_plan *plan, size_t tasks);
+/* Returns the number of descriptors that a recording of these targets may need. targets all zeros: not listed yet, or
+ * the workload. */
+uint64_t weir_recording_plan_fds_needed(const struct weir_recording_plan *plan, const struct weir_targets *targets);
 
-/* Tells the plan in verbose notices, with the memory and descriptors that the recording needs. tasks: how many tasks
- * are named now. Returns 0; or -ENOMEM with err when the memory cgroup allows less. */
-int weir_recording_plan_tell(const struct weir_recording_plan *plan, size_t tasks, struct weir_error *err);
+/* Tells the plan in verbose notices, with the memory and descriptors that the recording needs. targets: as they are
+ * now; all zeros as above. Returns 0; or -ENOMEM with err when the memory cgroup allows less. */
+int weir_recording_plan_tell(const struct weir_recording_plan *plan, const struct weir_targets *targets,
+                             struct weir_error *err);
 
 #endif

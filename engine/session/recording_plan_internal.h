@@ -8,4 +8,7 @@
  * Returns 0; or -EINVAL with err when the machine cannot spare the requested memory. */
 int weir_recording_plan_choose_sizes(struct weir_recording_plan *plan, struct weir_error *err);
 
+/* Returns the number of descriptors of events; targets as for weir_recording_plan_fds_needed(). */
+uint64_t weir_recording_plan_descriptors(const struct weir_recording_plan *plan, const struct weir_targets *targets);
+
 #endif

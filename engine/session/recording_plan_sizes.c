@@ -7,11 +7,16 @@
 #include "engine/drain/compressor.h"
 #include "engine/drain/retention.h"
 #include "engine/events/cgroup.h"
+#include "engine/events/event_set.h"
 #include "engine/kernel/ring.h"
 #include "engine/session/budget.h"
 #include "engine/session/recording_plan_internal.h"
 
 #define MACHINE_FOR_CGROUP 8 /* a machine with 8 times the memory gives a recording as much as the cgroup does */
+
+/* Without context switches, which nobody asked for there, a CPU has some hundred bytes of side records for each
+ * execve(2) and library. */
+#define SIDE_ONLY_RING_BYTES (128ull << 10)
 
 #define MEMORY_SHARE          4 /* live, spare, and snapshots of all AUX areas get at most this part of memory each */
 #define PASSING_PER_READER    (8ull << 20) /* for side records, and for samples while a snapshot is written */
@@ -23,27 +28,51 @@ uint64_t weir_recording_plan_places(const struct weir_recording_plan *plan)
 {
     if (plan->tasks > 0)
         return plan->tasks;
-    return weir_cpuset_count(&plan->cpus) + weir_cpuset_count(&plan->machine->late_cpus);
+    uint64_t late = plan->options->cpus ? 0 : weir_cpuset_count(&plan->machine->late_cpus);
+    return weir_cpuset_count(&plan->cpus) + late;
 }
 
-/* Returns the number of events, including those that ask for rotations and snapshots, and a sideband event for each of
- * their lists. */
-static unsigned events_needed(const struct weir_record_options *options)
+uint64_t weir_recording_plan_side_only_cpus(const struct weir_recording_plan *plan)
+{
+    uint64_t late = plan->options->cpus ? weir_cpuset_count(&plan->machine->late_cpus) : 0;
+    return weir_cpuset_count(&plan->side_cpus) + late;
+}
+
+/* Returns the number of events at recorded places, including those that ask for rotations and snapshots, and a sideband
+ * event for each of their lists. */
+static unsigned sample_events(const struct weir_record_options *options)
 {
     const struct weir_event_list *const lists[] = {options->rotate_on, options->snapshot_on.events};
-    size_t count = options->events->count;
+    size_t count = 0;
+    for (size_t i = 0; i < options->events->count; i++)
+        count += !options->events->events[i].sideband;
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(lists); i++)
         count += lists[i] && lists[i]->count > 0 ? lists[i]->count + 1 : 0;
     return (unsigned)count;
 }
 
-uint64_t weir_recording_plan_fds_needed(const struct weir_recording_plan *plan, size_t tasks)
+uint64_t weir_recording_plan_descriptors(const struct weir_recording_plan *plan, const struct weir_targets *targets)
+{
+    bool per_thread = weir_recording_plan_per_thread(plan);
+    size_t count = 0;
+    for (size_t i = 0; i < plan->options->events->count; i++)
+        count += plan->options->events->events[i].sideband;
+    struct weir_event_set_size size = {
+        .sample_events = sample_events(plan->options),
+        .sample_places = per_thread ? 1 : (unsigned)weir_recording_plan_places(plan),
+        .sample_tasks = (unsigned)weir_max_u64(targets->count, 1),
+        .side_events = (unsigned)count,
+    };
+    size.side_places = size.sample_places + (unsigned)weir_recording_plan_side_only_cpus(plan);
+    size.side_tasks = size.sample_tasks + (unsigned)targets->sibling_count;
+    return weir_event_set_fds_needed(&size);
+}
+
+uint64_t weir_recording_plan_fds_needed(const struct weir_recording_plan *plan, const struct weir_targets *targets)
 {
     const struct weir_record_options *options = plan->options;
-    unsigned places = weir_recording_plan_per_thread(plan) ? 1 : (unsigned)weir_recording_plan_places(plan);
-    unsigned readers = plan->placement.reader_count;
-    uint64_t apart = options->inherit_stat ? tasks : 0; /* one descriptor for each target */
-    return weir_budget_fds(events_needed(options), places, (unsigned)weir_max_u64(tasks, 1), readers) + apart +
+    uint64_t apart = options->inherit_stat ? targets->count : 0; /* one descriptor for each target */
+    return weir_budget_fds(weir_recording_plan_descriptors(plan, targets), plan->placement.reader_count) + apart +
            weir_cgroup_count_fds(options->events);
 }
 
@@ -61,6 +90,7 @@ static void set_watermarks(struct weir_recording_plan *plan)
     uint64_t bytes = plan->ring_bytes / WEIR_RING_WATERMARK_SHARE;
     plan->config.watermark_bytes = (uint32_t)weir_min_u64(bytes, UINT32_MAX);
     plan->config.sideband_watermark_bytes = (uint32_t)(plan->sideband_ring_bytes / WEIR_RING_WATERMARK_SHARE);
+    plan->config.side_only_watermark_bytes = (uint32_t)(plan->side_only_ring_bytes / WEIR_RING_WATERMARK_SHARE);
 }
 
 static void choose_rings(struct weir_recording_plan *plan)
@@ -80,6 +110,7 @@ static void choose_rings(struct weir_recording_plan *plan)
     if (options->ring_bytes == 0 && plan->aux.data_ring_bytes_wanted > 0)
         plan->ring_bytes = weir_min_u64(plan->ring_bytes, plan->aux.data_ring_bytes_wanted);
     plan->sideband_ring_bytes = sizes.sideband_bytes; /* -m is for samples: side records need their own room */
+    plan->side_only_ring_bytes = weir_min_u64(sizes.sideband_bytes, SIDE_ONLY_RING_BYTES);
     bool has_switches = options->samples.switch_events || plan->aux.switches != WEIR_AUX_SWITCHES_AS_ASKED;
     if (has_switches && weir_kernel_limits_rings_are_free(&plan->machine->limits))
         plan->sideband_ring_bytes = plan->ring_bytes; /* there are as many context switches as samples, or more */
@@ -215,6 +246,7 @@ bool weir_recording_plan_shrink_rings(struct weir_recording_plan *plan)
     plan->ring_bytes /= 2;
     plan->sideband_ring_bytes = weir_max_u64(plan->sideband_ring_bytes / 2, page_bytes);
     shrink_aux(plan);
+    plan->side_only_ring_bytes = weir_min_u64(plan->side_only_ring_bytes, plan->sideband_ring_bytes);
     set_watermarks(plan);
     return true;
 }

@@ -9,7 +9,7 @@
 #include "engine/drain/retention.h"
 #include "engine/kernel/ring.h"
 #include "engine/session/budget.h"
-#include "engine/session/recording_plan.h"
+#include "engine/session/recording_plan_internal.h"
 
 static void tell_readers(const struct weir_recording_plan *plan)
 {
@@ -61,7 +61,8 @@ static struct weir_compressor_memory compression_memory(const struct weir_record
     });
 }
 
-int weir_recording_plan_tell(const struct weir_recording_plan *plan, size_t tasks, struct weir_error *err)
+int weir_recording_plan_tell(const struct weir_recording_plan *plan, const struct weir_targets *targets,
+                             struct weir_error *err)
 {
     const struct weir_record_options *options = plan->options;
     const struct weir_machine_facts *machine = plan->machine;
@@ -71,11 +72,12 @@ int weir_recording_plan_tell(const struct weir_recording_plan *plan, size_t task
     uint64_t pool_bytes = plan->buffer_bytes + plan->retained_bytes;
     const struct weir_budget_input input = {
         .places = weir_cpuset_count(&plan->cpus),
+        .side_only_places = weir_cpuset_count(&plan->side_cpus),
         .readers = plan->placement.reader_count,
-        .events = (unsigned)options->events->count,
-        .tasks = (unsigned)weir_max_u64(tasks, 1),
+        .descriptors = weir_recording_plan_descriptors(plan, targets),
         .ring_bytes = plan->ring_bytes,
         .sideband_ring_bytes = plan->sideband_ring_bytes,
+        .side_only_ring_bytes = plan->side_only_ring_bytes,
         .aux_area_bytes = plan->aux.area_bytes,
         .pool_bytes = pool_bytes,
         .pool_grows = plan->grow_pool,
@@ -91,7 +93,7 @@ int weir_recording_plan_tell(const struct weir_recording_plan *plan, size_t task
                     (unsigned long long)(plan->buffer_bytes >> 20));
     else
         weir_budget_tell(&budget, &input, options->notices);
-    weir_budget_tell_fds(weir_recording_plan_fds_needed(plan, tasks), &machine->limits, options->notices);
+    weir_budget_tell_fds(weir_recording_plan_fds_needed(plan, targets), &machine->limits, options->notices);
     if (machine->memory_limit.bytes < weir_topology_memory_bytes(machine->topology))
         weir_notice(options->notices, WEIR_NOTICE_VERBOSE,
                     "memory: the cgroup allows %llu MiB, of which rings take none",

@@ -16,7 +16,7 @@ static int open_events(struct weir_event_trigger *trigger, const struct weir_tri
                                                .kernel = setup->kernel,
                                                .list = list,
                                                .cpus = &setup->plan->cpus,
-                                               .late_cpus = &setup->plan->machine->late_cpus,
+                                               .late_cpus = options->cpus ? NULL : &setup->plan->machine->late_cpus,
                                                .targets = setup->targets,
                                                .per_thread = weir_recording_plan_per_thread(setup->plan),
                                                .limits = &setup->plan->machine->limits,

@@ -86,7 +86,7 @@ static int stage(struct simulation *s)
 /* Returns the descriptors that the run needs: each event of the simulated kernel has one. */
 static uint64_t fds_needed(const struct simulation *s)
 {
-    return weir_budget_fds((unsigned)s->events.count, s->options->load.cpus, 1, s->plan.placement.reader_count);
+    return weir_budget_fds(s->events.count * s->options->load.cpus, s->plan.placement.reader_count);
 }
 
 static void raise_fd_limit(struct simulation *s)

@@ -133,8 +133,7 @@ static void judge_cgroup(const struct weir_doctor_facts *facts, struct findings 
     const struct weir_budget_input input = {
         .places = facts->cpus,
         .readers = facts->cpus,
-        .events = EVENTS_ASSUMED,
-        .tasks = 1,
+        .descriptors = (uint64_t)EVENTS_ASSUMED * facts->cpus,
         .pool_bytes = weir_pool_default_bytes(facts->memory_limit.bytes, facts->cpus),
         .pool_grows = true,
         .sideband = true,
@@ -155,7 +154,7 @@ static void judge_cgroup(const struct weir_doctor_facts *facts, struct findings 
 
 static void judge_files(const struct weir_doctor_facts *facts, struct findings *found)
 {
-    uint64_t needed = weir_budget_fds(EVENTS_ASSUMED, facts->cpus, 1, facts->cpus);
+    uint64_t needed = weir_budget_fds((uint64_t)EVENTS_ASSUMED * facts->cpus, facts->cpus);
     if (needed <= facts->limits.nofile_max)
         find(found, "files", WEIR_VERDICT_OK, "%" PRIu64 " descriptors for -a with two events, %" PRIu64 " are allowed",
              needed, facts->limits.nofile_max);

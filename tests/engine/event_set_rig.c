@@ -48,6 +48,7 @@ void event_set_rig_fini(struct event_set_rig *rig)
     faulty_kernel_fini(&rig->faulty);
     weir_cpuset_fini(&rig->cpus);
     weir_cpuset_fini(&rig->late_cpus);
+    weir_cpuset_fini(&rig->side_cpus);
     weir_event_list_fini(&rig->list);
 }
 
@@ -59,6 +60,9 @@ int event_set_rig_open(struct event_set_rig *rig)
                                    .list = &rig->list,
                                    .cpus = &rig->cpus,
                                    .late_cpus = &rig->late_cpus,
+                                   .side_cpus = &rig->side_cpus,
+                                   .late_are_side_only = rig->late_are_side_only,
+                                   .with_siblings = true,
                                    .targets = &rig->targets,
                                    .per_thread = rig->per_thread,
                                    .config = &rig->config,

@@ -18,6 +18,8 @@ struct event_set_rig {
     struct weir_event_list list;
     struct weir_cpuset cpus;      /* 1 and 5 */
     struct weir_cpuset late_cpus; /* none */
+    struct weir_cpuset side_cpus; /* none */
+    bool late_are_side_only;
     pid_t tids[3];
     struct weir_targets targets; /* points to tids */
     bool per_thread, exclude_follows;

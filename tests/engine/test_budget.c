@@ -13,8 +13,7 @@
 static const struct weir_budget_input small = {
     .places = 2,
     .readers = 2,
-    .events = 2,
-    .tasks = 1,
+    .descriptors = 4,
     .ring_bytes = 512 << 10,
     .sideband_ring_bytes = 256 << 10,
     .pool_bytes = 64 * MIB,
@@ -27,8 +26,7 @@ static const struct weir_budget_input small = {
 static const struct weir_budget_input large = {
     .places = 1024,
     .readers = 1024,
-    .events = 4,
-    .tasks = 1,
+    .descriptors = 4 * 1024,
     .ring_bytes = 8 * MIB,
     .sideband_ring_bytes = MIB,
     .pool_bytes = 4096 * MIB,
@@ -55,7 +53,7 @@ Test(budget, parts_add_up_and_none_is_forgotten)
     cr_expect_eq(budget.stack_bytes, 9 * 256 * 1024);
     cr_expect_eq(budget.total_bytes,
                  budget.ring_bytes + budget.pool_bytes + budget.side_bytes + budget.table_bytes + budget.stack_bytes);
-    cr_expect_eq(weir_budget_fds(small.events, small.places, small.tasks, small.readers), 4 + 2 * 2 + 64);
+    cr_expect_eq(weir_budget_fds(small.descriptors, small.readers), 4 + 2 * 2 + 64);
 }
 
 Test(budget, what_is_touched_at_the_start_has_to_fit_into_the_memory_cgroup)
@@ -121,7 +119,7 @@ Test(budget, at_1024_cpus_it_is_as_stated)
     cr_expect_lt(budget.table_bytes, MIB);
     cr_expect_eq(budget.stack_bytes, (1024 + 7) * 256 * 1024);
     cr_expect_lt(budget.total_bytes, 14ull << 30);
-    cr_expect_eq(weir_budget_fds(large.events, large.places, large.tasks, large.readers), 4 * 1024 + 2 * 1024 + 64);
+    cr_expect_eq(weir_budget_fds(large.descriptors, large.readers), 4 * 1024 + 2 * 1024 + 64);
 }
 
 /* ---- what is told ---- */
@@ -147,7 +145,7 @@ static struct told tell(const struct weir_budget_input *input, uint64_t nofile, 
     const struct weir_kernel_limits limits = {.nofile = nofile, .nofile_max = nofile_max};
     struct weir_budget budget = compute(input);
     weir_budget_tell(&budget, input, &sink);
-    weir_budget_tell_fds(weir_budget_fds(input->events, input->places, input->tasks, input->readers), &limits, &sink);
+    weir_budget_tell_fds(weir_budget_fds(input->descriptors, input->readers), &limits, &sink);
     cr_assert_eq(told.count, 3);
     return told;
 }

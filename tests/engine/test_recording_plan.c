@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
+#include "base/bits.h"
 #include "engine/drain/chunk.h"
 #include "engine/events/event_parse.h"
 #include "engine/session/recording_plan.h"
@@ -111,6 +112,34 @@ Test(recording_plan, name_without_room_for_the_time_of_a_rotation_is_refused)
 }
 
 /* ---- derived ---- */
+
+Test(recording_plan, cpus_outside_the_list_get_small_sideband_rings_and_are_told)
+{
+    struct weir_cpuset cpus = WEIR_CPUSET_INIT;
+    struct weir_error err = {0};
+    const struct weir_targets none = {0};
+    cr_assert_eq(weir_cpuset_parse(&cpus, "1", &err), 0);
+    cr_assert_eq(weir_cpuset_add(&machine.late_cpus, 9), 0);
+    options.cpus = &cpus;
+    cr_assert_eq(make(&err), 0, "%s", err.what);
+    cr_assert_eq(weir_recording_plan_places(&plan), 1);
+    cr_assert_eq(weir_cpuset_count(&plan.side_cpus), 3);
+    cr_assert_eq(weir_recording_plan_side_only_cpus(&plan), 4); /* with the one that may come */
+    cr_assert_eq(plan.side_only_ring_bytes, weir_min_u64(128 << 10, plan.sideband_ring_bytes));
+    cr_assert_eq(plan.config.side_only_watermark_bytes, plan.side_only_ring_bytes / 4);
+    /* An event and its sideband event on CPU 1, the latter on four more; 2 for the reader, 64 for all else. */
+    cr_assert_eq(weir_recording_plan_fds_needed(&plan, &none), 2 + 4 + 2 + 64);
+    weir_cpuset_fini(&cpus);
+}
+
+Test(recording_plan, threads_beside_the_target_take_descriptors_for_side_events)
+{
+    struct weir_error err = {0};
+    options.target.kind = WEIR_TARGET_THREADS;
+    cr_assert_eq(make(&err), 0, "%s", err.what);
+    const struct weir_targets targets = {.count = 1, .sibling_count = 10};
+    cr_assert_eq(weir_recording_plan_fds_needed(&plan, &targets), 4 * (1 + 11) + 2 * 4 + 64);
+}
 
 Test(recording_plan, whole_machine_gets_a_reader_and_a_place_for_each_cpu)
 {

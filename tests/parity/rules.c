@@ -305,7 +305,8 @@ static void keep_up_to_first_refusal(struct calls *calls)
         calls_drop(calls, calls->count - 1);
 }
 
-/* Side records of CPUs of which nothing else is recorded. */
+/* Side records of CPUs of which nothing else is recorded: perf 6.1 has them with intel_pt only, perf 6.12 with each -C.
+ */
 static void drop_side_records_alone(struct calls *calls)
 {
     for (size_t i = 0; i < calls->count;) {
@@ -332,7 +333,7 @@ static const struct rule rules[] = {
     {"branch-levels", false, drop_levels_of_any_branch, drop_levels_of_any_branch, NULL},
     {"exclude-perf", false, drop_own_filters, drop_own_filters, NULL},
     {"tracepoint-period", true, drop_tracepoint_period, NULL, NULL},
-    {"aux-cpus", false, drop_side_records_alone, NULL, NULL},
+    {"side-records-alone", true, drop_side_records_alone, drop_side_records_alone, NULL},
     {"ladder", true, keep_first_refusals, keep_first_refusals, NULL},
     {"ladder-of-groups", false, keep_up_to_first_refusal, keep_up_to_first_refusal, NULL},
 };

@@ -3,6 +3,7 @@
  *
  * Threads: main, and those of the mode "threads". Built without sanitizers, so that its calls are its own.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -10,6 +11,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -381,6 +384,104 @@ static int run_mapped(char **arguments)
     return 0;
 }
 
+/* ---- code that is mapped on one CPU and runs on another one ---- */
+
+typedef void (*moved_code_function)(volatile unsigned long *sink, long rounds);
+
+static struct {
+    const char *library;
+    int map_cpu, run_cpu;
+    moved_code_function run; /* NULL: not mapped yet */
+    pthread_mutex_t lock;    /* held until mapper() is to map */
+} moved = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void go_to_cpu(int cpu)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    if (sched_setaffinity(0, sizeof(set), &set) < 0) {
+        perror(PROGRAM_NAME ": sched_setaffinity");
+        exit(STATUS_LOST);
+    }
+}
+
+static void map_code(void)
+{
+    go_to_cpu(moved.map_cpu);
+    void *library = dlopen(moved.library, RTLD_NOW);
+    moved.run = library ? (moved_code_function)dlsym(library, "weir_moved_code") : NULL;
+    if (!moved.run) {
+        fprintf(stderr, PROGRAM_NAME ": %s\n", dlerror());
+        exit(STATUS_LOST);
+    }
+}
+
+static void run_code(long rounds)
+{
+    be_counted();
+    go_to_cpu(moved.run_cpu);
+    moved.run(&sink, rounds);
+    prctl(PR_SET_NAME, PROGRAM_NAME);
+}
+
+static void *mapper(void *ignored)
+{
+    (void)ignored;
+    pthread_mutex_lock(&moved.lock);
+    map_code();
+    pthread_mutex_unlock(&moved.lock);
+    return NULL;
+}
+
+/* Maps the library on one CPU, enters a cgroup, and runs the code on another CPU. */
+static int run_moves_into(char **arguments)
+{
+    long rounds = to_number(arguments[4]);
+    moved.library = arguments[1];
+    moved.map_cpu = (int)to_number(arguments[2]);
+    moved.run_cpu = (int)to_number(arguments[3]);
+    map_code();
+    FILE *tasks = fopen(arguments[0], "we");
+    if (!tasks || fprintf(tasks, "%d\n", (int)getpid()) < 0 || fclose(tasks) != 0) {
+        perror(PROGRAM_NAME ": cgroup.procs");
+        return STATUS_LOST;
+    }
+    run_code(rounds);
+    return 0;
+}
+
+/* Maps the library on one CPU and runs its code on another one, once standard input has a line. "task": one task does
+ * both. "thread": another thread maps. "child": a child that is forked on the first CPU runs. */
+static int run_moves(char **arguments)
+{
+    const char *who = arguments[0];
+    long rounds = to_number(arguments[4]);
+    moved.library = arguments[1];
+    moved.map_cpu = (int)to_number(arguments[2]);
+    moved.run_cpu = (int)to_number(arguments[3]);
+    pthread_t thread;
+    bool by_thread = strcmp(who, "thread") == 0;
+    pthread_mutex_lock(&moved.lock);
+    if (by_thread && pthread_create(&thread, NULL, mapper, NULL) != 0)
+        return STATUS_LOST;
+    char ignored;
+    if (read(STDIN_FILENO, &ignored, sizeof(ignored)) < 0)
+        return STATUS_LOST;
+    pthread_mutex_unlock(&moved.lock);
+    if (by_thread)
+        pthread_join(thread, NULL);
+    else
+        map_code();
+    pid_t child = strcmp(who, "child") == 0 ? fork() : 0;
+    if (child == 0) {
+        run_code(rounds);
+        return 0;
+    }
+    int status;
+    return waitpid(child, &status, 0) == child && status == 0 ? 0 : STATUS_LOST;
+}
+
 static int adjust_clock(struct timex *change)
 {
     if (adjtimex(change) >= 0)
@@ -420,6 +521,8 @@ static const struct {
     {"bpf", 2, run_bpf},                                 /* NAME COMMAND... */
     {"hold", 1, run_hold},                               /* TASK: until standard input ends */
     {"mapped", 1, run_mapped},                           /* MAPS: until standard input ends */
+    {"moves", 5, run_moves},                             /* WHO LIBRARY CPU CPU ROUNDS: after standard input */
+    {"moves-into", 5, run_moves_into},                   /* PROCS_FILE LIBRARY CPU CPU ROUNDS */
     {"step-clock", 1, run_step_clock},                   /* SECONDS */
     {"tick-clock", 1, run_tick_clock},                   /* MICROSECONDS */
     {"without-io-uring", 1, run_without_io_uring},       /* COMMAND... */
