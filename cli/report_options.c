@@ -57,6 +57,15 @@ static const struct weir_option options[] = {
                    "samples. The stack [lost] counts lost samples. With several events, the event comes first.",
     },
     {
+        .long_name = "json",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(json, bool),
+        .section = FORM,
+        .help = "everything as one JSON object, for programs",
+        .details = "Two recordings are two members of its list.",
+    },
+    {
         .long_name = "event",
         .argument = "NAME",
         .kind = WEIR_OPTION_TEXT,
@@ -87,7 +96,7 @@ static const struct weir_option options[] = {
     WEIR_OPTION_HELP_ROW,
 };
 
-static const char *const usages[] = {"[OPTION...] [FILE]", NULL};
+static const char *const usages[] = {"[OPTION...] [FILE]", "[OPTION...] BEFORE AFTER", NULL};
 
 static const char *const description[] = {
     "Shows where the samples of a recording are: by task, file and symbol, and by stack.",
@@ -118,9 +127,9 @@ const struct weir_command weir_report_command = {
 
 static int add_path(struct weir_report_arguments *arguments, const char *path, struct weir_error *err)
 {
-    if (arguments->path_count == 1) {
+    if (arguments->path_count == WEIR_REPORT_RECORDINGS_MAX) {
         weir_error_set(err, -EINVAL, "unexpected argument '%s'", path);
-        weir_error_hint(err, "'weir report' reads one recording");
+        weir_error_hint(err, "'weir report' reads one recording, or two to compare them");
         return -EINVAL;
     }
     arguments->paths[arguments->path_count++] = path;
@@ -129,12 +138,32 @@ static int add_path(struct weir_report_arguments *arguments, const char *path, s
 
 static int choose_form(struct weir_report_arguments *arguments, struct weir_error *err)
 {
-    if (arguments->stdio && arguments->folded) {
-        weir_error_set(err, -EINVAL, "option '--stdio' cannot be used with '--folded'");
-        weir_error_hint(err, "a report has one form");
+    const struct {
+        const char *name;
+        bool is_chosen;
+        enum weir_report_form form;
+    } forms[] = {
+        {"--stdio", arguments->stdio, WEIR_REPORT_STDIO},
+        {"--folded", arguments->folded, WEIR_REPORT_FOLDED},
+        {"--json", arguments->json, WEIR_REPORT_JSON},
+    };
+    const char *chosen = NULL;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(forms); i++) {
+        if (!forms[i].is_chosen)
+            continue;
+        if (chosen) {
+            weir_error_set(err, -EINVAL, "option '%s' cannot be used with '%s'", forms[i].name, chosen);
+            weir_error_hint(err, "a report has one form");
+            return -EINVAL;
+        }
+        chosen = forms[i].name;
+        arguments->form = forms[i].form;
+    }
+    if (arguments->path_count > 1 && arguments->form != WEIR_REPORT_JSON) {
+        weir_error_set(err, -EINVAL, "unexpected argument '%s'", arguments->paths[1]);
+        weir_error_hint(err, "two recordings are compared with --json only");
         return -EINVAL;
     }
-    arguments->form = arguments->folded ? WEIR_REPORT_FOLDED : WEIR_REPORT_STDIO;
     return 0;
 }
 

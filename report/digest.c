@@ -71,3 +71,24 @@ void weir_digest_notes(const struct weir_digest *digest, struct weir_buf *out)
     else if (kernel->failure != WEIR_OBJECT_LOADED)
         weir_buf_printf(out, "no symbols of the kernel: /proc/kallsyms hides its addresses\n");
 }
+
+void weir_digest_remedies(const struct weir_digest *digest, struct weir_buf *out)
+{
+    uint64_t lost = 0, shed = 0, throttled = 0;
+    for (size_t i = 0; i < digest->survey.event_count; i++) {
+        const struct weir_survey_event *event = &digest->survey.events[i];
+        lost += event->lost > event->lost_samples ? event->lost : event->lost_samples;
+        shed += event->shed;
+        throttled += event->throttled;
+    }
+    if (lost > 0)
+        weir_buf_printf(out,
+                        "rings were full: larger rings (weir record -m), readers that run at once (-r 1), or fewer "
+                        "samples (a lower -F, a higher -c)\n");
+    if (shed > 0)
+        weir_buf_printf(out, "the output was slower than the events: more memory between them (weir record "
+                             "--buffer-size), or compression (-z)\n");
+    if (throttled > 0)
+        weir_buf_printf(out,
+                        "the kernel throttled events: a lower -F, or a higher kernel.perf_event_max_sample_rate\n");
+}

@@ -33,6 +33,9 @@ static inline bool weir_digest_shows(const struct weir_digest *digest, uint32_t 
  * and of the kernel, and what weir dropped. */
 uint64_t weir_digest_lost(const struct weir_digest *digest, uint32_t event);
 
+/* Appends lines of what would have prevented the losses of the digest, each with a newline; nothing without losses. */
+void weir_digest_remedies(const struct weir_digest *digest, struct weir_buf *out);
+
 /* Appends lines of what is incomplete in the digest, each with a newline. */
 void weir_digest_notes(const struct weir_digest *digest, struct weir_buf *out);
 

@@ -9,6 +9,7 @@
 #include "base/bits.h"
 
 #define STEPS_FIRST 4096u /* of the whole span */
+#define STEP_UNIT   1000u /* ns: what forms show times in */
 
 void weir_fold_init(struct weir_fold *fold, const struct weir_fold_plan *plan)
 {
@@ -19,7 +20,7 @@ void weir_fold_init(struct weir_fold *fold, const struct weir_fold_plan *plan)
         .cells_max = WEIR_FOLD_CELLS_MAX / plan->folds,
     };
     if (!fold->is_exact)
-        fold->step = plan->span / STEPS_FIRST + 1;
+        fold->step = (plan->span / STEPS_FIRST / STEP_UNIT + 1) * STEP_UNIT;
     weir_row_table_init(&fold->stacks, 2, 2, plan->seed);
     weir_row_table_init(&fold->sums, 2, 4, plan->seed);
     weir_row_table_init(&fold->merged, 2, 4, plan->seed);

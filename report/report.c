@@ -7,6 +7,7 @@
 
 #include "report/digest.h"
 #include "report/folded_form.h"
+#include "report/json_form.h"
 #include "report/stdio_form.h"
 
 #define PASSES 2u
@@ -94,6 +95,9 @@ static void append_form(const struct weir_report_options *options, const struct 
         break;
     case WEIR_REPORT_FOLDED:
         weir_folded_append(out, &digests[0]);
+        break;
+    case WEIR_REPORT_JSON:
+        weir_json_append(out, digests, options->path_count, NULL);
         break;
     }
 }

@@ -22,11 +22,12 @@
 enum weir_report_form {
     WEIR_REPORT_STDIO,  /* tables as text */
     WEIR_REPORT_FOLDED, /* stacks for flamegraph.pl */
+    WEIR_REPORT_JSON,   /* everything, for programs */
 };
 
 struct weir_report_options {
     const char *const *paths; /* borrowed, as all pointers here */
-    size_t path_count;        /* 1 to WEIR_REPORT_RECORDINGS_MAX; forms other than HTML show one */
+    size_t path_count;        /* 1 to WEIR_REPORT_RECORDINGS_MAX; forms other than JSON show one */
     enum weir_report_form form;
     const char *event; /* only this event; NULL: all */
     unsigned threads;  /* 0: as many as there are CPUs */

@@ -18,7 +18,7 @@ expect_recording() {
 }
 
 test_each_name_of_the_tables_is_printed_somewhere() {
-    expect_members --sources "$here/../../cli" "$here/../../format" "$here/../../engine/session"
+    expect_members --sources "$here/../../cli" "$here/../../format" "$here/../../report" "$here/../../engine/session"
 }
 
 test_samples_and_side_records() {
@@ -28,6 +28,13 @@ test_samples_and_side_records() {
     expect_line dump.json '"type":"NAMESPACES"'
     expect_line dump.json '"fields":{'
     expect_line dump.json '"user_regs":{'
+}
+
+test_reports() {
+    record -g -e page-faults -c 1 -o it.data -- "$WEIR_LOAD" forks 1 1
+    "$WEIR_PROGRAM" report -q --json it.data >it.json
+    "$WEIR_PROGRAM" report -q --json it.data it.data >two.json
+    expect_members "weir report" it.json two.json
 }
 
 test_groups_and_counts_of_tasks() {

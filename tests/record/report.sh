@@ -39,6 +39,23 @@ test_folded_counts_every_sample() {
         "$(report_samples it.data)"
 }
 
+test_json_of_hostile_names_can_stand_in_a_page() {
+    local program='</script><script>&x;"'
+    cp "$WEIR_LOAD" "./${program//\//-}"
+    record -e page-faults -c 1 -o it.data -- "./${program//\//-}" forks 1 1
+    "$WEIR_PROGRAM" report --json -q it.data >it.json
+    ! grep -q '[<>&]' it.json || fail "an unescaped character: $(grep -o '.\{20\}[<>&].\{20\}' it.json | head -1)"
+    python3 - "${program//\//-}" <<'END' || fail "not what was recorded"
+import json, sys
+recording = json.load(open("it.json"))["recordings"][0]
+strings, samples = recording["strings"], recording["samples"]
+assert any(text.endswith("/" + sys.argv[1]) for text in strings), strings
+assert sys.argv[1][:15] in strings, strings
+assert recording["events"][0]["samples"] == samples["rows"] == sum(recording["tables"]["samples"])
+assert all(parent < row for row, parent in enumerate(recording["stacks"]["parent"]))
+END
+}
+
 test_cut_file_is_reported_up_to_there() {
     record -e page-faults -c 1 -o it.data -- "${load[@]}"
     head -c $(($(stat -c %s it.data) * 2 / 3)) it.data >cut.data
