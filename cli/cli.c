@@ -36,6 +36,9 @@
 #include "cli/recover_options.h"
 #include "cli/report_command.h"
 #include "cli/report_options.h"
+#include "cli/status_command.h"
+#include "cli/status_options.h"
+#include "cli/top_command.h"
 #include "engine/kernel/privileges.h"
 
 #define NAME_BYTES 128
@@ -48,6 +51,7 @@ static const struct {
 } bindings[] = {
     {&weir_record_command, weir_record_main}, {&weir_dump_command, weir_dump_main},
     {&weir_info_command, weir_info_main},     {&weir_verify_command, weir_verify_main},
+    {&weir_status_command, weir_status_main}, {&weir_top_command, weir_top_main},
     {&weir_list_command, weir_list_main},     {&weir_recover_command, weir_recover_main},
     {&weir_doctor_command, weir_doctor_main}, {&weir_bench_drain_command, weir_bench_drain_main},
     {&weir_report_command, weir_report_main}, {&weir_help_command, help_main},

@@ -88,6 +88,8 @@ static const struct {
     {"event-parse.h", {"format/", "tests/format/"}},
     {"traceevent/", {"format/", "tests/format/"}},
     {"zstd", {"format/", "tests/format/"}},
+    {"jansson.h", {"cli/"}},
+    {"ncurses.h", {"cli/"}},
     {"assert.h", {NULL}},
 };
 
