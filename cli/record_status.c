@@ -63,10 +63,21 @@ static void show_figures(void *ctx, const struct weir_record_figures *figures)
     unsigned columns = status->has_line ? weir_status_line_columns(&status->line) : PLAIN_COLUMNS;
     weir_status_text_recording(text, figures, &before, columns, status->colors);
     status->before[status->ticks++ % WEIR_RECORD_STATUS_MEMORY] = *figures;
+    if (weir_service_hears(&status->service)) {
+        char plain[WEIR_STATUS_TEXT_BYTES];
+        weir_status_text_recording(plain, figures, &before, PLAIN_COLUMNS, false);
+        weir_service_tell_state(&status->service, weir_clock_now_ns(&weir_clock_monotonic), plain);
+    }
     if (status->has_line)
         weir_status_line_draw(&status->line, text);
-    else
+    else if (status->is_shown)
         weir_print_status(status->print, text);
+}
+
+static void tell_started(void *ctx)
+{
+    struct weir_record_status *status = ctx;
+    weir_service_tell_ready(&status->service);
 }
 
 /* A pipe that is ready takes PIPE_BUF bytes at once (pipe(7)), which is more than a line. */
@@ -136,8 +147,9 @@ static void start_thread(struct weir_record_status *status)
 static void enter_step(void *ctx, enum weir_ending_step step)
 {
     struct weir_record_status *status = ctx;
+    weir_service_tell_stopping(&status->service);
     atomic_store_explicit(&status->step, step, memory_order_relaxed); /* see the field */
-    if (status->ending_since_ns > 0)
+    if (status->ending_since_ns > 0 || !status->has_line)
         return;
     status->ending_since_ns = weir_clock_now_ns(&weir_clock_monotonic);
     start_thread(status);
@@ -151,32 +163,56 @@ static bool chooses_line(const struct weir_status_choice *choice, const struct w
     return suits && (choice->kind == WEIR_STATUS_ALWAYS || (choice->kind == WEIR_STATUS_AUTO && !print->quiet));
 }
 
+/* What the user sees. The watch has no period if that is nothing. */
+static void begin_show(struct weir_record_status *status, const struct weir_status_choice *choice)
+{
+    struct weir_record_watch *watch = &status->watch;
+    if (choice->kind == WEIR_STATUS_JSON) {
+        status->json_fd = choice->json_fd;
+        watch->tell_line = write_json;
+        watch->period_ms = PLAIN_PERIOD_MS;
+        return;
+    }
+    status->has_line = chooses_line(choice, status->print);
+    status->is_shown = status->has_line || choice->kind == WEIR_STATUS_ALWAYS;
+    if (!status->is_shown)
+        return;
+    watch->tell_figures = show_figures;
+    watch->period_ms = PLAIN_PERIOD_MS;
+    if (!status->has_line)
+        return;
+    weir_status_line_open(&status->line, fileno(status->print->stream), true);
+    status->print->line = &status->line;
+    status->colors = !getenv("NO_COLOR");
+    watch->period_ms = LINE_PERIOD_MS;
+    watch->enter_step = enter_step;
+    watch->ready_fd = status->line.watch_fd;
+    watch->ready = notice_write;
+}
+
+/* The service manager shares the period of the user's line, if there is one. */
+static void begin_service(struct weir_record_status *status)
+{
+    struct weir_record_watch *watch = &status->watch;
+    weir_service_open(&status->service);
+    uint64_t period_ms = weir_service_period_ms(&status->service);
+    if (period_ms == 0)
+        return;
+    watch->started = tell_started;
+    watch->tell_figures = show_figures;
+    watch->enter_step = enter_step;
+    if (watch->period_ms == 0 || watch->period_ms > period_ms)
+        watch->period_ms = period_ms;
+}
+
 bool weir_record_status_begin(struct weir_record_status *status, const struct weir_status_choice *choice,
                               struct weir_print *print)
 {
     *status = (struct weir_record_status){.print = print, .json_fd = -1, .stop_fd = -1};
     status->watch = (struct weir_record_watch){.ready_fd = -1, .ctx = status};
-    if (choice->kind == WEIR_STATUS_JSON) {
-        status->json_fd = choice->json_fd;
-        status->watch.tell_line = write_json;
-        status->watch.period_ms = PLAIN_PERIOD_MS;
-        return true;
-    }
-    status->has_line = chooses_line(choice, print);
-    if (!status->has_line && choice->kind != WEIR_STATUS_ALWAYS)
-        return false;
-    status->watch.tell_figures = show_figures;
-    status->watch.period_ms = PLAIN_PERIOD_MS;
-    if (!status->has_line)
-        return true;
-    weir_status_line_open(&status->line, fileno(print->stream), true);
-    print->line = &status->line;
-    status->colors = !getenv("NO_COLOR");
-    status->watch.period_ms = LINE_PERIOD_MS;
-    status->watch.enter_step = enter_step;
-    status->watch.ready_fd = status->line.watch_fd;
-    status->watch.ready = notice_write;
-    return true;
+    begin_show(status, choice);
+    begin_service(status);
+    return status->watch.period_ms > 0;
 }
 
 void weir_record_status_end(struct weir_record_status *status)
@@ -192,4 +228,5 @@ void weir_record_status_end(struct weir_record_status *status)
         weir_status_line_close(&status->line);
     }
     status->has_line = false;
+    weir_service_close(&status->service);
 }

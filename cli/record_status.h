@@ -1,7 +1,7 @@
 /*
  * What `weir record` shows while it records (--status): a line on the terminal twice a second, or a line of JSON a
- * second. The coordinator tells the figures (record_watch.h) and is never held up: what cannot be written at once is
- * left out.
+ * second. A service manager hears of the recording, too (service.h). The coordinator tells the figures (record_watch.h)
+ * and is never held up: what cannot be written at once is left out.
  *
  * While the recording ends, the coordinator is busy. A thread then draws which step the end is at, if the end takes
  * longer than 0.3 s. The thread begins after the events were disabled, so it is in no recording.
@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "cli/print.h"
+#include "cli/service.h"
 #include "cli/status_line.h"
 #include "engine/session/record_watch.h"
 
@@ -41,8 +42,10 @@ int weir_status_choice_parse(struct weir_status_choice *choice, const char *text
 struct weir_record_status {
     struct weir_record_watch watch; /* for options.watch, if weir_record_status_begin() returned true */
     struct weir_print *print;       /* borrowed */
+    struct weir_service service;
     struct weir_status_line line;
     bool has_line; /* line is open */
+    bool is_shown; /* figures are for the user, not for the service manager alone */
     bool colors;
     int json_fd;                                                  /* borrowed; -1: none */
     struct weir_record_figures before[WEIR_RECORD_STATUS_MEMORY]; /* [tick % MEMORY] */

@@ -91,6 +91,9 @@ static int record(struct weir_recording *recording, bool *workload_failed, struc
     weir_notice_limiter_start(recording->notices.limiter);
     recording->running_since_ns = weir_clock_now_ns(&weir_clock_monotonic);
     weir_event_toggle_begin(&recording->toggle, !recording->plan.config.starts_disabled);
+    const struct weir_record_watch *watch = recording->options->watch;
+    if (watch && watch->started)
+        watch->started(watch->ctx);
     recording->result->end = weir_coordinator_run(&recording->coordinator);
     enter(recording, WEIR_RECORDING_ENDING);
     return weir_recording_end(recording, err);

@@ -32,6 +32,8 @@ enum weir_ending_step {
 };
 
 struct weir_record_watch {
+    void (*started)(
+        void *ctx);     /* events count, unless they start disabled, and the file has its name; NULL: not wanted */
     uint64_t period_ms; /* between two calls of a tell_ function; 0: no calls */
     void (*tell_figures)(void *ctx, const struct weir_record_figures *figures); /* NULL: not wanted */
     void (*tell_line)(void *ctx, const char *line, size_t bytes); /* the status (docs/json.md); NULL: not wanted */
