@@ -1,52 +1,19 @@
 /* `weir bench drain`: from its arguments to a simulated run, and from the result to text or JSON. Main thread. */
 #include "cli/bench_command.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "cli/answer.h"
 #include "cli/bench_options.h"
 #include "cli/bench_report.h"
+#include "cli/bench_series.h"
 #include "cli/exit_status.h"
 #include "cli/record_report.h"
 #include "engine/sim/simulate.h"
 #include "engine/sim/simulate_search.h"
-
-static struct weir_simulate_options to_options(const struct weir_bench_arguments *arguments)
-{
-    bool searches_rate = arguments->goal == WEIR_SIMULATE_RATE, searches_stall = arguments->goal == WEIR_SIMULATE_STALL;
-    return (struct weir_simulate_options){
-        .load =
-            {
-                .cpus = (unsigned)arguments->cpus,
-                .records_per_cpu = arguments->records_per_cpu,
-                .rate_per_cpu_hz = searches_rate ? 0 : arguments->rate_per_cpu_hz,
-                .burst = arguments->burst,
-                .payload_bytes = (uint32_t)arguments->payload_bytes,
-                .mix = arguments->mix,
-                .seed = arguments->seed,
-            },
-        .nodes = (unsigned)arguments->nodes,
-        .record = arguments->options,
-        .stall_ns = searches_stall ? 0 : arguments->stall_ms * WEIR_NS_PER_MS,
-    };
-}
-
-/* Every record is written or counted as lost; else the figures mean nothing. */
-static int check_balance(const struct weir_simulate_result *result, struct weir_error *err)
-{
-    uint64_t accounted = result->record.samples + result->record.lost_samples;
-    if (accounted == result->produced)
-        return 0;
-    return weir_error_set(err, -EIO,
-                          "the ledger does not balance: %" PRIu64 " produced, %" PRIu64 " written, %" PRIu64 " lost",
-                          result->produced, result->record.samples, result->record.lost_samples);
-}
 
 static int show_result(struct weir_print *print, const struct weir_bench_arguments *arguments,
                        const struct weir_simulate_options *options, const struct weir_simulate_found *found,
@@ -65,8 +32,8 @@ static int show_result(struct weir_print *print, const struct weir_bench_argumen
     return weir_answer_text(print, &text);
 }
 
-/* With parsed arguments; the exit status. */
-static int simulate(struct weir_bench_arguments *arguments, struct weir_print *print)
+/* One run, with parsed arguments; the exit status. *number: the signal to raise again, or 0. */
+static int simulate(struct weir_bench_arguments *arguments, struct weir_print *print, int *number)
 {
     struct weir_error err = {0};
     int code =
@@ -74,13 +41,12 @@ static int simulate(struct weir_bench_arguments *arguments, struct weir_print *p
     if (code < 0)
         return weir_answer_refusal(print, code, &err);
 
-    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write */
-    struct weir_simulate_options options = to_options(arguments);
+    struct weir_simulate_options options = weir_bench_arguments_simulate_options(arguments);
     struct weir_simulate_result result = {0};
     struct weir_simulate_found found;
     code = weir_simulate_search(&options, arguments->goal, arguments->probe_ns, &found, &result, &err);
     if (code == 0)
-        code = check_balance(&result, &err);
+        code = weir_bench_check_balance(&result, &err);
 
     if (code < 0 && err.code == 0)
         weir_error_set_errno(&err, code, "cannot run the benchmark");
@@ -89,10 +55,8 @@ static int simulate(struct weir_bench_arguments *arguments, struct weir_print *p
         weir_print_error(print, &err);
     else
         status = show_result(print, arguments, &options, &found, &result);
-    int number = result.record.signal;
+    *number = result.record.signal;
     weir_simulate_result_fini(&result);
-    if (number != 0) /* so that a shell's loop ends, too */
-        weir_answer_by_signal(number);
     return status;
 }
 
@@ -103,13 +67,21 @@ int weir_bench_drain_main(const struct weir_invocation *invocation)
     struct weir_error err = {0};
     weir_bench_arguments_init(&arguments);
     int result = weir_bench_arguments_parse(&arguments, invocation->arguments, &err);
-    if (result == WEIR_OPTIONS_HELP)
-        return weir_answer_help(&print, &weir_bench_drain_command);
-    if (result < 0)
-        return weir_answer_refusal(&print, result, &err);
+    if (result != WEIR_OPTIONS_PARSED) {
+        weir_bench_arguments_fini(&arguments);
+        return result == WEIR_OPTIONS_HELP ? weir_answer_help(&print, &weir_bench_drain_command)
+                                           : weir_answer_refusal(&print, result, &err);
+    }
     print.verbosity = arguments.verbosity;
     print.quiet = arguments.quiet;
     const struct weir_notice_sink notices = weir_print_sink(&print);
     arguments.options.notices = &notices;
-    return simulate(&arguments, &print);
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then EFBIG of the write */
+    int number = 0;
+    int status = weir_bench_arguments_want_series(&arguments) ? weir_bench_series_run(&arguments, &print, &number)
+                                                              : simulate(&arguments, &print, &number);
+    weir_bench_arguments_fini(&arguments);
+    if (number != 0) /* so that a shell's loop ends, too */
+        weir_answer_by_signal(number);
+    return status;
 }

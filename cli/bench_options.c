@@ -9,8 +9,9 @@
 #include "cli/exit_status.h"
 #include "cli/ring_options.h"
 
-#define LOAD  "Simulated load"
-#define OTHER "Other options"
+#define LOAD   "Simulated load"
+#define OTHER  "Other options"
+#define SERIES "Several runs"
 
 #define CPUS_DEFAULT    4
 #define CPUS_MAX        WEIR_SIMULATE_CPUS_MAX
@@ -84,6 +85,20 @@ static int apply_mix(void *object, const char *text, struct weir_error *err)
     return 0;
 }
 
+static int apply_runs(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_bench_arguments *arguments = object;
+    uint64_t runs;
+    if (weir_value_parse_number(text, &runs) < 0 || runs < 1 || runs > WEIR_BENCH_RUNS_MAX) {
+        weir_error_set(err, -EINVAL, "option '--runs': '%s' is not a number of runs", text);
+        weir_error_hint(err, "1 to %u", WEIR_BENCH_RUNS_MAX);
+        return -EINVAL;
+    }
+    arguments->runs = (unsigned)runs;
+    arguments->runs_given = true;
+    return 0;
+}
+
 static const struct weir_option load_options[] = {
     {
         .long_name = "cpus",
@@ -149,6 +164,16 @@ static const struct weir_option load_options[] = {
                    "rate is what this machine achieves at both.",
     },
     {
+        .long_name = "closed-loop",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(closed_loop, bool),
+        .section = LOAD,
+        .help = "let producers wait for room in their rings, so that they make no loss",
+        .details = "Without it a producer that is faster than its reader loses samples, as a kernel does. With it the "
+                   "rate is what readers and writer can take.",
+    },
+    {
         .long_name = "burst",
         .argument = "N",
         .kind = WEIR_OPTION_NUMBER,
@@ -197,6 +222,41 @@ static const struct weir_option load_options[] = {
         .default_text = "1",
         .section = LOAD,
         .help = "seed of the sizes and times of the records",
+    },
+};
+
+static const struct weir_option series_options[] = {
+    {
+        .long_name = "runs",
+        .argument = "N",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_runs,
+        .default_text = "1, with all figures of the run",
+        .section = SERIES,
+        .help = "repeat each run N times; a table shows the median, the least and the greatest",
+        .details = "Progress goes to standard error. A signal ends the series; the runs that are done are shown.",
+    },
+    {
+        .long_name = "sweep",
+        .argument = "OPTION=VALUE,...",
+        .repeatable = true,
+        .kind = WEIR_OPTION_TEXT_LIST,
+        .field = FIELD(sweeps, struct weir_text_list),
+        .section = SERIES,
+        .help = "run with each value of another option: cpus=1,8,64; several sweeps: each combination",
+        .details = "Sweeps cpus, nodes, rate, payload, burst, shed, buffer-size and mmap-pages; also mix and threads, "
+                   "with semicolons between values: 'mix=tracepoint;tracepoint:9,dwarf'.",
+    },
+    {
+        .long_name = "fail-below",
+        .argument = "FIGURE=N",
+        .repeatable = true,
+        .kind = WEIR_OPTION_TEXT_LIST,
+        .field = FIELD(thresholds, struct weir_text_list),
+        .section = SERIES,
+        .help = "exit with status 3 when the median of a figure is below N at any point",
+        .details = "The figures are samples_per_cpu_per_s, mb_per_s, million_records_per_s, drain_mb_per_cpu_s and "
+                   "kept_percent, as in the JSON.",
     },
 };
 
@@ -255,10 +315,11 @@ static const struct weir_option run_options[] = {
 };
 
 static const struct weir_option_rows load_rows = WEIR_OPTION_ROWS(load_options);
+static const struct weir_option_rows series_rows = WEIR_OPTION_ROWS(series_options);
 static const struct weir_option_rows run_rows = WEIR_OPTION_ROWS(run_options);
 
 /* In the order of help. */
-static const struct weir_option_rows *const parts[] = {&load_rows, &weir_ring_option_rows, &run_rows};
+static const struct weir_option_rows *const parts[] = {&load_rows, &series_rows, &weir_ring_option_rows, &run_rows};
 
 static const char *const usages[] = {"[OPTION...]", NULL};
 
@@ -275,6 +336,9 @@ static const struct weir_example examples[] = {
     {"weir bench drain --cpus 16 --mix tracepoint:99,dwarf:1 --rate max", "The highest rate without loss."},
     {"weir bench drain --cpus 16 --rate 50000 --buffer-size 256M --stall max",
      "The longest stall that a pool of that size bridges."},
+    {"weir bench drain --closed-loop --sweep cpus=1,8,64 --runs 5", "What this machine holds, by number of CPUs."},
+    {"weir bench drain --rate 100000 --seconds 2 --runs 3 --fail-below kept_percent=100",
+     "A gate for a test: exit status 3 if that rate loses samples."},
     {NULL, NULL},
 };
 
@@ -297,7 +361,40 @@ void weir_bench_arguments_init(struct weir_bench_arguments *arguments)
         .mix.parts[WEIR_SIM_TRACEPOINT] = 1,
         .payload_bytes = PAYLOAD_DEFAULT,
         .seed = SEED_DEFAULT,
+        .runs = 1,
     };
+}
+
+void weir_bench_arguments_fini(struct weir_bench_arguments *arguments)
+{
+    weir_text_list_fini(&arguments->sweeps);
+    weir_text_list_fini(&arguments->thresholds);
+}
+
+struct weir_simulate_options weir_bench_arguments_simulate_options(const struct weir_bench_arguments *arguments)
+{
+    bool searches_rate = arguments->goal == WEIR_SIMULATE_RATE, searches_stall = arguments->goal == WEIR_SIMULATE_STALL;
+    return (struct weir_simulate_options){
+        .load =
+            {
+                .cpus = (unsigned)arguments->cpus,
+                .records_per_cpu = arguments->records_per_cpu,
+                .rate_per_cpu_hz = searches_rate ? 0 : arguments->rate_per_cpu_hz,
+                .burst = arguments->burst,
+                .closed_loop = arguments->closed_loop,
+                .payload_bytes = (uint32_t)arguments->payload_bytes,
+                .mix = arguments->mix,
+                .seed = arguments->seed,
+            },
+        .nodes = (unsigned)arguments->nodes,
+        .record = arguments->options,
+        .stall_ns = searches_stall ? 0 : arguments->stall_ms * WEIR_NS_PER_MS,
+    };
+}
+
+bool weir_bench_arguments_want_series(const struct weir_bench_arguments *arguments)
+{
+    return arguments->runs_given || arguments->sweeps.count > 0 || arguments->thresholds.count > 0;
 }
 
 int weir_bench_arguments_parse(struct weir_bench_arguments *arguments, char *const *argv, struct weir_error *err)
@@ -334,6 +431,9 @@ static int check_together(const struct weir_bench_arguments *arguments, struct w
                       "what is bridged depends on how fast the pool fills: --rate 10000");
     if (searches_rate && arguments->records_per_cpu)
         return refuse(err, "--records cannot be combined with --rate=max", "--seconds says how long each run takes");
+    if (arguments->closed_loop && (searches_rate || arguments->stall_ms == WEIR_VALUE_FREQ_MAX))
+        return refuse(err, "--closed-loop cannot be combined with a search",
+                      "a search looks for the first loss, and producers that wait lose nothing");
     if (arguments->stall_ms == WEIR_VALUE_FREQ_MAX && (arguments->records_per_cpu || arguments->seconds))
         return refuse(err, "--stall=max takes neither --records nor --seconds",
                       "each run is as long as its stall needs");

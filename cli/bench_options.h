@@ -29,6 +29,11 @@ struct weir_bench_arguments {
     uint64_t probe_ns;            /* by weir_bench_arguments_resolve() */
     uint64_t payload_bytes;
     uint64_t seed;
+    bool closed_loop;
+    unsigned runs; /* of each point */
+    bool runs_given;
+    struct weir_text_list sweeps;     /* --sweep (cli/bench_sweep.h) */
+    struct weir_text_list thresholds; /* --fail-below (cli/bench_figures.h) */
     bool json;
     unsigned verbosity;
     bool quiet;
@@ -37,7 +42,10 @@ WEIR_RING_ARGUMENTS_ASSERT(struct weir_bench_arguments);
 
 extern const struct weir_command weir_bench_drain_command;
 
+#define WEIR_BENCH_RUNS_MAX 64u
+
 void weir_bench_arguments_init(struct weir_bench_arguments *arguments);
+void weir_bench_arguments_fini(struct weir_bench_arguments *arguments);
 
 /* Parses argv (the words behind `weir bench drain`), which must hold options only. As weir_options_parse(). */
 int weir_bench_arguments_parse(struct weir_bench_arguments *arguments, char *const *argv, struct weir_error *err);
@@ -46,5 +54,11 @@ int weir_bench_arguments_parse(struct weir_bench_arguments *arguments, char *con
  * bytes, as for `weir record`. 0 or -EINVAL with err. */
 int weir_bench_arguments_resolve(struct weir_bench_arguments *arguments, uint64_t page_bytes,
                                  const struct weir_notice_sink *notices, struct weir_error *err);
+
+/* Returns the options of a run by resolved arguments; texts stay borrowed. */
+struct weir_simulate_options weir_bench_arguments_simulate_options(const struct weir_bench_arguments *arguments);
+
+/* Returns whether several runs are asked for (cli/bench_series.h), or one with all its figures. */
+bool weir_bench_arguments_want_series(const struct weir_bench_arguments *arguments);
 
 #endif

@@ -1,10 +1,12 @@
 /* What `weir bench drain` prints. Pure; any thread. */
 #include "cli/bench_report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "cli/bench_figures.h"
 #include "format/text_out.h"
 
 #define BYTES_PER_MB  1e6
@@ -55,6 +57,16 @@ static struct figures figures_of(const struct weir_simulate_result *result)
 static double latency_ms(const struct weir_simulate_result *result, double percent)
 {
     return (double)weir_histogram_percentile(&result->latency_ns, percent) / (double)WEIR_NS_PER_MS;
+}
+
+int weir_bench_check_balance(const struct weir_simulate_result *result, struct weir_error *err)
+{
+    uint64_t accounted = result->record.samples + result->record.lost_samples;
+    if (accounted == result->produced)
+        return 0;
+    return weir_error_set(err, -EIO,
+                          "the ledger does not balance: %" PRIu64 " produced, %" PRIu64 " written, %" PRIu64 " lost",
+                          result->produced, result->record.samples, result->record.lost_samples);
 }
 
 /* ---- text ---- */
@@ -142,12 +154,14 @@ void weir_bench_report_text(struct weir_buf *text, const struct weir_simulate_op
         weir_buf_printf(text, "shed      %" PRIu64 " of the lost records; %" PRIu64 " stacks cut by %.1f MB\n",
                         record->shed_samples, record->trimmed_samples, (double)record->trimmed_bytes / BYTES_PER_MB);
     append_nodes(text, result);
+    struct weir_bench_figures compared = weir_bench_figures_of(options, goal, found, result);
+    weir_bench_figures_conclude(&compared, goal == WEIR_SIMULATE_RATE || options->load.closed_loop, text);
 }
 
 /* ---- JSON ---- */
 
-static void append_parameters(struct weir_buf *text, const struct weir_simulate_options *options,
-                              const struct weir_simulate_result *result)
+void weir_bench_report_parameters(struct weir_buf *text, const struct weir_simulate_options *options,
+                                  uint64_t ring_bytes, uint64_t pool_bytes)
 {
     const struct weir_sim_load *load = &options->load;
     weir_buf_printf(text, "{\"cpus\": %u, \"nodes\": %u, \"records_per_cpu\": %" PRIu64, load->cpus, options->nodes,
@@ -157,14 +171,14 @@ static void append_parameters(struct weir_buf *text, const struct weir_simulate_
     for (unsigned kind = 0; kind < WEIR_SIM_KIND_COUNT; kind++)
         weir_buf_printf(text, "%s\"%s\": %u", kind ? ", " : "", weir_sim_kind_names[kind], load->mix.parts[kind]);
     weir_buf_printf(text, "}, \"payload_bytes\": %u, \"seed\": %" PRIu64 ", \"ring_bytes\": %" PRIu64,
-                    load->payload_bytes, load->seed, result->record.ring_bytes);
-    weir_buf_printf(text, ", \"pool_bytes\": %" PRIu64 ", \"stall_ms\": %" PRIu64 ", \"threads\": ",
-                    result->record.pool_bytes, (uint64_t)(options->stall_ns / WEIR_NS_PER_MS));
+                    load->payload_bytes, load->seed, ring_bytes);
+    weir_buf_printf(text, ", \"pool_bytes\": %" PRIu64 ", \"stall_ms\": %" PRIu64 ", \"threads\": ", pool_bytes,
+                    (uint64_t)(options->stall_ns / WEIR_NS_PER_MS));
     weir_text_append_json_string(text,
                                  options->record.readers.threads_spec ? options->record.readers.threads_spec : "cpu");
     weir_buf_printf(text, ", \"shed\": \"%s\", \"output\": ", weir_shed_word(options->record.shed));
     weir_text_append_json_string(text, options->record.output_path);
-    weir_buf_printf(text, "}");
+    weir_buf_printf(text, ", \"closed_loop\": %s}", load->closed_loop ? "true" : "false");
 }
 
 static void append_search(struct weir_buf *text, enum weir_simulate_goal goal, const struct weir_simulate_found *found)
@@ -214,7 +228,7 @@ void weir_bench_report_json(struct weir_buf *text, const struct weir_simulate_op
     const struct weir_record_result *record = &result->record;
     struct figures figures = figures_of(result);
     weir_buf_printf(text, "{\n  \"benchmark\": \"drain\",\n  \"version\": \"" WEIR_VERSION "\",\n  \"parameters\": ");
-    append_parameters(text, options, result);
+    weir_bench_report_parameters(text, options, record->ring_bytes, record->pool_bytes);
     weir_buf_printf(text, ",\n");
     append_search(text, goal, found);
     weir_buf_printf(text, "  \"seconds\": %.6f,\n  \"open_seconds\": %.6f,\n  \"produce_seconds\": %.6f,\n",
@@ -242,6 +256,8 @@ void weir_bench_report_json(struct weir_buf *text, const struct weir_simulate_op
     weir_buf_printf(text, "  \"pool_holds_ms\": %.3f,\n  \"pool_and_rings_hold_ms\": %.3f,\n",
                     MS_PER_S * weir_simulate_pool_seconds(result, false),
                     MS_PER_S * weir_simulate_pool_seconds(result, true));
+    struct weir_bench_figures compared = weir_bench_figures_of(options, goal, found, result);
+    weir_buf_printf(text, "  \"samples_per_cpu_per_s\": %.3f,\n", compared.values[WEIR_BENCH_SAMPLES_PER_CPU]);
     append_latency(text, result);
     append_node_list(text, result);
 }

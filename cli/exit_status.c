@@ -26,6 +26,7 @@ const struct weir_exit_meaning weir_exit_meanings[] = {
 
 const struct weir_exit_meaning weir_exit_meanings_of_bench[] = {
     {"0", "All went well."},
+    {"3", "A figure is below --fail-below."},
     MEANING_OF_FAILURE,
     MEANING_OF_USAGE,
     {"signal", "A signal that ended the run (SIGINT, SIGTERM, SIGHUP, SIGQUIT) ends weir too, after the figures "

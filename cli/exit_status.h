@@ -18,6 +18,7 @@ enum weir_exit_status {
     WEIR_EXIT_BAD_INPUT = 1,        /* of commands that read: the recording is damaged, or fails a check */
     WEIR_EXIT_LIMITED = 1,          /* of weir doctor: this system limits recordings */
     WEIR_EXIT_LOSS = 3,             /* more samples were lost than --max-loss allows */
+    WEIR_EXIT_BELOW = 3,            /* of benchmarks: a figure is below --fail-below */
     WEIR_EXIT_FAILURE = 125,        /* weir itself failed */
     WEIR_EXIT_NOT_EXECUTABLE = 126, /* the workload was found but could not be executed */
     WEIR_EXIT_NOT_FOUND = 127,      /* the workload was not found */

@@ -19,10 +19,10 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "base/clock.h"
+#include "base/spread.h"
 #include "engine/aux/aux_drain.h"
 #include "engine/drain/reader.h"
 #include "format/aux_records.h"
-#include "perf-tests/spread.h"
 #include "tests/engine/raw_kernel.h"
 
 #define RUNS_MAX    32u
@@ -169,7 +169,7 @@ static int run(const struct settings *settings)
         copied[n] = mb * (double)WEIR_NS_PER_S / (double)copy_ns;
     }
     bool whole = bench.seen == bench.position;
-    double drain = spread_of(drained, settings->runs).median, copy = spread_of(copied, settings->runs).median;
+    double drain = weir_spread_of(drained, settings->runs).median, copy = weir_spread_of(copied, settings->runs).median;
     printf("{\"area_kb\": %u, \"runs\": %u, \"drain_mb_per_cpu_s\": %.0f, \"memcpy_mb_per_cpu_s\": %.0f, "
            "\"ratio\": %.3f, \"checksum\": %" PRIu64 "}\n",
            settings->area_kb, settings->runs, drain, copy, drain / copy, bench.seen);

@@ -34,8 +34,8 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "base/spread.h"
 #include "format/perf_input.h"
-#include "perf-tests/spread.h"
 #include "perf-tests/storm_load.h"
 
 #define RUNS_MAX   16
@@ -328,10 +328,10 @@ static void print(const struct settings *settings, struct figures *figures)
     for (unsigned form = 0; form < FORMS; form++) {
         if (!has_form(settings, form))
             continue;
-        struct spread seconds = spread_of(figures[form].seconds, settings->runs);
+        struct weir_spread seconds = weir_spread_of(figures[form].seconds, settings->runs);
         printf(",\n \"%s\": {\"seconds\": %.3f, \"cpu_seconds\": %.3f, \"rss_mib\": %.1f, ", forms[form].name,
-               seconds.median, spread_of(figures[form].cpu_seconds, settings->runs).median,
-               spread_of(figures[form].rss_mib, settings->runs).median);
+               seconds.median, weir_spread_of(figures[form].cpu_seconds, settings->runs).median,
+               weir_spread_of(figures[form].rss_mib, settings->runs).median);
         printf("\"seconds_min\": %.3f, \"seconds_max\": %.3f", seconds.min, seconds.max);
         if (figures[form].file_mib > 0) /* a directory has none */
             printf(", \"file_mib\": %.1f", figures[form].file_mib);

@@ -33,9 +33,9 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "base/spread.h"
 #include "io/io_ops.h"
 #include "io/output.h"
-#include "perf-tests/spread.h"
 
 #define HEAD_BYTES         4096u
 #define POOL_BYTES         (64u << 20)
@@ -334,7 +334,7 @@ static int run(const struct settings *settings, struct pool *pool, struct measur
 
 static void print_spread(const char *name, double *values, unsigned count)
 {
-    const struct spread spread = spread_of(values, count);
+    const struct weir_spread spread = weir_spread_of(values, count);
     printf("\"%s\": {\"median\": %.4f, \"min\": %.4f, \"max\": %.4f}, ", name, spread.median, spread.min, spread.max);
 }
 

@@ -24,8 +24,8 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "base/spread.h"
 #include "engine/sim/simulate.h"
-#include "perf-tests/spread.h"
 
 #define RUNS_MAX     32u
 #define USAGE_EXIT   2
@@ -102,21 +102,21 @@ static int measure(const struct settings *settings, struct point *point, unsigne
 
 static void print_point(const struct settings *settings, struct point *point, const struct point *first)
 {
-    double costs[RUNS_MAX], ratios[RUNS_MAX]; /* spread_of() sorts */
+    double costs[RUNS_MAX], ratios[RUNS_MAX]; /* weir_spread_of() sorts */
     for (unsigned run = 0; run < settings->runs; run++) {
         costs[run] = point->cpu_s_per_gb[run];
         ratios[run] = costs[run] / first->cpu_s_per_gb[run];
     }
-    const struct spread cost = spread_of(costs, settings->runs);
-    const struct spread ratio = spread_of(ratios, settings->runs);
+    const struct weir_spread cost = weir_spread_of(costs, settings->runs);
+    const struct weir_spread ratio = weir_spread_of(ratios, settings->runs);
     printf("{\"rings\": %u, \"played\": \"%s\", \"cpu_s_per_gb\": %.4f, \"min\": %.4f, \"max\": %.4f, "
            "\"ratio\": %.3f, \"ratio_min\": %.3f, \"ratio_max\": %.3f, "
            "\"wakeups\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"start_s\": %.3f, \"end_s\": %.3f, \"checksum\": %" PRIu64
            "}",
            point->rings, point->in_turn ? "one after the other" : "side by side", cost.median, cost.min, cost.max,
            ratio.median, ratio.min, ratio.max, point->wakeups / weir_max_u64(settings->runs, 1), point->lost,
-           spread_of(point->open_seconds, settings->runs).median, spread_of(point->end_seconds, settings->runs).median,
-           point->written);
+           weir_spread_of(point->open_seconds, settings->runs).median,
+           weir_spread_of(point->end_seconds, settings->runs).median, point->written);
 }
 
 /* Rings in which nothing happens but one record at the end. */

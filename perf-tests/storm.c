@@ -24,8 +24,8 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "base/spread.h"
 #include "perf-tests/data_count.h"
-#include "perf-tests/spread.h"
 #include "perf-tests/storm_load.h"
 
 #define ARGS_MAX   32
@@ -213,12 +213,13 @@ static int measure_once(const struct settings *settings, const struct recorder *
 
 /* ---- results ---- */
 
-static struct spread figure_of(const struct measure *runs, unsigned count, double (*figure)(const struct measure *))
+static struct weir_spread figure_of(const struct measure *runs, unsigned count,
+                                    double (*figure)(const struct measure *))
 {
     double values[RUNS_MAX];
     for (unsigned i = 0; i < count; i++)
         values[i] = figure(&runs[i]);
-    return spread_of(values, count);
+    return weir_spread_of(values, count);
 }
 
 static uint64_t lost(const struct measure *m)
@@ -314,7 +315,7 @@ static void print_json(const struct settings *settings, struct measure runs[][RU
         printf("%s\n  {\"recorder\": \"%s\"", first ? "" : ",", recorders[r].name);
         first = false;
         for (size_t i = 0; i < WEIR_ARRAY_COUNT(figures); i++) {
-            struct spread s = figure_of(runs[r], settings->runs, figures[i].figure);
+            struct weir_spread s = figure_of(runs[r], settings->runs, figures[i].figure);
             printf(", \"%s\": {\"min\": %.4f, \"median\": %.4f, \"max\": %.4f}", figures[i].name, s.min, s.median,
                    s.max);
         }
@@ -332,7 +333,7 @@ static void print_table(const struct settings *settings, struct measure runs[][R
     for (size_t r = 0; r < WEIR_ARRAY_COUNT(recorders); r++) {
         if (!is_wanted(settings, &recorders[r]))
             continue;
-        struct spread s[WEIR_ARRAY_COUNT(figures)];
+        struct weir_spread s[WEIR_ARRAY_COUNT(figures)];
         for (size_t i = 0; i < WEIR_ARRAY_COUNT(figures); i++)
             s[i] = figure_of(runs[r], settings->runs, figures[i].figure);
         printf("%-15s %6.3f (%5.3f to %5.3f) %9.3f %9.4f %11.0f %8.0f (%.0f to %.0f) %8.2f %7.3f %7.3f %8.1f %8.0f\n",

@@ -23,8 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/spread.h"
 #include "format/synth.h"
-#include "perf-tests/spread.h"
 
 #define RUNS_MAX     32
 #define SAMPLE_ID    32 /* bytes of the trailer that perf's default attrs give */
@@ -179,7 +179,7 @@ static void print_figure(const char *name, const struct measure *runs, unsigned 
     double values[RUNS_MAX] = {0};
     for (unsigned i = 0; i < count; i++)
         values[i] = is_cpu ? runs[i].cpu_s : runs[i].wall_s;
-    const struct spread figure = spread_of(values, count);
+    const struct weir_spread figure = weir_spread_of(values, count);
     printf(", \"%s\": {\"min\": %.6f, \"median\": %.6f, \"max\": %.6f}", name, figure.min, figure.median, figure.max);
 }
 

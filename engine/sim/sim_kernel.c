@@ -448,6 +448,12 @@ static bool output(struct sim_event *event, const uint8_t *record, size_t bytes,
     return true;
 }
 
+bool weir_sim_kernel_has_room(struct weir_sim_kernel *sim, int fd, size_t bytes)
+{
+    const struct sim_event *event = event_of(sim, fd);
+    return !is_enabled(event) || !event->ring || bytes > event->ring->bytes || has_room(event->ring, bytes);
+}
+
 bool weir_sim_kernel_sample(struct weir_sim_kernel *sim, int fd, const struct weir_sim_sample *sample)
 {
     struct sim_event *event = event_of(sim, fd);

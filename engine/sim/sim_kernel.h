@@ -40,6 +40,10 @@ struct weir_kernel weir_sim_kernel_interface(struct weir_sim_kernel *sim);
  * the ring's producer calls it. */
 bool weir_sim_kernel_sample(struct weir_sim_kernel *sim, int fd, const struct weir_sim_sample *sample);
 
+/* Returns whether a record of so many bytes would find room in the ring of descriptor fd, or never can. Only the ring's
+ * producer calls it. */
+bool weir_sim_kernel_has_room(struct weir_sim_kernel *sim, int fd, size_t bytes);
+
 /* Writes a COMM record with a sample_id trailer, for sideband events. Otherwise as weir_sim_kernel_sample(). */
 bool weir_sim_kernel_comm(struct weir_sim_kernel *sim, int fd, uint32_t pid, const char *comm, uint64_t time_ns);
 

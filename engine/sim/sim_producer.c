@@ -23,6 +23,8 @@
 #define STACK_BYTES    8192
 #define FRAMES_MIN     8
 #define FRAMES_MAX     40
+#define HEAD_MAX_BYTES 512 /* of a sample without payload and stack */
+#define ROOM_PAUSE_NS  20000
 
 const char *const weir_sim_kind_names[WEIR_SIM_KIND_COUNT] = {"tracepoint", "callchain", "dwarf"};
 
@@ -90,12 +92,29 @@ static enum weir_sim_kind draw_kind(const struct weir_sim_producers *all, uint64
     return (enum weir_sim_kind)kind;
 }
 
+/* Returns whether the ring has room for a sample of that kind; false: the threads are to stop. */
+static bool await_room(const struct weir_sim_producers *all, int fd, enum weir_sim_kind kind)
+{
+    size_t bytes = HEAD_MAX_BYTES;
+    bytes += kind == WEIR_SIM_TRACEPOINT ? all->setup.load.payload_bytes : kind == WEIR_SIM_DWARF ? STACK_BYTES : 0;
+    while (!weir_sim_kernel_has_room(all->setup.sim, fd, bytes)) {
+        if (atomic_load_explicit(&all->stop, memory_order_relaxed)) /* the flag publishes no other data */
+            return false;
+        weir_clock_pause_ns(ROOM_PAUSE_NS);
+    }
+    return true;
+}
+
 static void produce_one(struct producer *producer, unsigned cpu, uint64_t n)
 {
     const struct weir_sim_producers *all = producer->all;
     const struct weir_sim_producers_setup *setup = &all->setup;
-    uint64_t now_ns = weir_clock_now_ns(setup->clock), lot = weir_sim_random(&producer->random);
+    uint64_t lot = weir_sim_random(&producer->random);
     enum weir_sim_kind kind = draw_kind(all, lot >> 32);
+    int fd = weir_event_set_fd(setup->events, all->event_of_kind[kind], cpu, 0);
+    if (setup->load.closed_loop && !await_room(all, fd, kind))
+        return;
+    uint64_t now_ns = weir_clock_now_ns(setup->clock);
     uint32_t task = TASK_BASE + cpu, size = setup->load.payload_bytes;
     struct weir_sim_sample sample = {
         .time_ns = now_ns,
@@ -114,7 +133,7 @@ static void produce_one(struct producer *producer, unsigned cpu, uint64_t n)
         int side_fd = weir_event_set_fd(setup->events, weir_event_set_sideband(setup->events), cpu, 0);
         weir_sim_kernel_comm(setup->sim, side_fd, task, comm, now_ns);
     }
-    weir_sim_kernel_sample(setup->sim, weir_event_set_fd(setup->events, all->event_of_kind[kind], cpu, 0), &sample);
+    weir_sim_kernel_sample(setup->sim, fd, &sample);
 }
 
 static void begin_round(struct producer *producer, uint64_t begin)

@@ -13,6 +13,7 @@
 #ifndef WEIR_ENGINE_SIM_SIM_PRODUCER_H
 #define WEIR_ENGINE_SIM_SIM_PRODUCER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/clock.h"
@@ -40,8 +41,9 @@ struct weir_sim_load {
     unsigned cpus;
     uint64_t records_per_cpu;
     uint64_t rate_per_cpu_hz; /* samples; 0: as fast as possible */
-    uint64_t burst; /* samples of one CPU before the thread's next CPU gets its turn; 0: few, so that all CPUs go on
-                       side by side. A rate is kept on average. */
+    uint64_t burst;   /* samples of one CPU before the thread's next CPU gets its turn; 0: few, so that all CPUs go on
+                         side by side. A rate is kept on average. */
+    bool closed_loop; /* a thread waits until the ring has room for its next sample: it makes no loss itself */
     uint32_t payload_bytes; /* of tracepoints, at least 8 */
     struct weir_sim_mix mix;
     uint64_t seed;

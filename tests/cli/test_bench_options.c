@@ -98,6 +98,12 @@ static const char *const refused[] = {
     "-a",
     "extra",
     "--cpus 4 -- extra",
+    "--closed-loop --rate max",
+    "--closed-loop --rate 1000 --stall max",
+    "--runs 0",
+    "--runs 65",
+    "--sweep=",
+    "--fail-below",
 };
 
 Test(bench_options, refusals_read_as_in_the_golden_file)

@@ -205,6 +205,7 @@ static const struct {
     const char *command, *option, *texts[4];
     const char *before, *behind;
 } foreign[] = {
+    {"bench drain", "runs", {"x", "0", "65"}, "", ""},
     {"bench drain", "mix", {"bogus", "samples:x"}, "", ""},
     {"bench drain", "threads", {"bogus"}, "", ""},
     {"bench drain", "shed", {"bogus", "stack"}, "", ""},
@@ -247,11 +248,11 @@ static const struct {
 static const struct {
     const char *command, *option;
 } any_text[] = {
-    {"bench drain", "output"}, {"dump", "event"},        {"dump", "input"},       {"info", "input"},
-    {"record", "buildid-dir"}, {"record", "clang-path"}, {"record", "clang-opt"}, {"record", "vmlinux"},
-    {"record", "output"},      {"record", "report"},     {"recover", "input"},    {"recover", "output"},
-    {"report", "event"},       {"report", "input"},      {"report", "output"},    {"report", "symfs"},
-    {"verify", "input"},
+    {"bench drain", "output"}, {"bench drain", "sweep"}, {"bench drain", "fail-below"}, {"dump", "event"},
+    {"dump", "input"},         {"info", "input"},        {"record", "buildid-dir"},     {"record", "clang-path"},
+    {"record", "clang-opt"},   {"record", "vmlinux"},    {"record", "output"},          {"record", "report"},
+    {"recover", "input"},      {"recover", "output"},    {"report", "event"},           {"report", "input"},
+    {"report", "output"},      {"report", "symfs"},      {"verify", "input"},
 };
 
 static void expect_bad_text(const struct weir_command *command, const struct weir_option *option)

@@ -37,3 +37,33 @@ test_rate_is_kept_on_the_average() {
     seconds=$(sed -n 's/.*"produce_seconds": \([0-9.]*\).*/\1/p' it.json)
     awk -v s="$seconds" 'BEGIN { exit !(s >= 0.49) }' || fail "2000 at 4000 Hz took $seconds s"
 }
+
+# Rings of a page, and readers that sleep most of the time: who does not wait for room loses.
+test_producers_of_a_closed_loop_lose_nothing() {
+    "$WEIR_PROGRAM" bench drain -q --json --cpus 4 --records 50000 -m 4K --closed-loop >it.json
+    expect_line it.json '"produced": 200000'
+    expect_line it.json '"written": 200000'
+    expect_line it.json '"closed_loop": true'
+}
+
+test_threshold_decides_the_exit_status() {
+    local status=0
+    "$WEIR_PROGRAM" bench drain -q --closed-loop --records 1000 --runs 2 --fail-below kept_percent=100 >it.txt
+    expect_line it.txt "this machine holds "
+    "$WEIR_PROGRAM" bench drain -q --records 1000 --sweep cpus=1,2 --fail-below mb_per_s=1e12 >it.txt 2>err || status=$?
+    expect_eq "status" "$status" 3
+    expect_line err "weir: cpus=2: mb_per_s is "
+}
+
+test_signal_leaves_the_runs_that_are_done() {
+    local bench status=0
+    "$WEIR_PROGRAM" bench drain --json --records 1000 --sweep cpus=1,2 --runs 64 >it.json 2>err &
+    bench=$!
+    wait_until grep -q "run 2 of 128" err
+    kill -INT $bench
+    wait $bench || status=$?
+    expect_eq "status" "$status" 130
+    expect_line it.json '"interrupted": true'
+    expect_line it.json '"point": "cpus=1"'
+    expect_line err "weir: warning: interrupted: "
+}

@@ -132,6 +132,8 @@ test_lists_checks_and_benchmarks() {
     expect_members "weir doctor" it.json
     "$WEIR_PROGRAM" bench drain --json --cpus 2 --nodes 2 --records 1000 >it.json
     expect_members "weir bench drain" it.json
+    "$WEIR_PROGRAM" bench drain -q --json --sweep cpus=1,2 --records 1000 --runs 2 --fail-below mb_per_s=0 >it.json
+    expect_members "weir bench drain, several runs" it.json
 }
 
 test_status_of_a_recording() {

@@ -1,5 +1,4 @@
-/* Least, median and greatest. Pure; any thread. */
-#include "perf-tests/spread.h"
+#include "base/spread.h"
 
 #include <stdlib.h>
 
@@ -9,10 +8,10 @@ static int compare(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-struct spread spread_of(double *values, unsigned count)
+struct weir_spread weir_spread_of(double *values, unsigned count)
 {
     qsort(values, count, sizeof(*values), compare);
-    return (struct spread){
+    return (struct weir_spread){
         .min = values[0],
         .median = (values[(count - 1) / 2] + values[count / 2]) / 2,
         .max = values[count - 1],
