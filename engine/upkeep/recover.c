@@ -6,10 +6,12 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "base/directory.h"
 #include "engine/upkeep/recovery_child.h"
 #include "io/output.h"
 #include "io/output_folder.h"
@@ -87,37 +89,67 @@ static int fail_output(const char *path, int code, struct weir_error *err)
     return code;
 }
 
+/* A name in a directory that is open. Whoever owns the directory may exchange the name, but not the directory. */
+struct place {
+    int directory_fd;
+    const char *name;
+    const char *path; /* for messages */
+};
+
+/* Finds the place of a path, without the slashes at its end. The caller closes place->directory_fd, and frees *copy,
+ * into which place->name points. 0 or -errno. */
+static int find_place(const char *path, char **copy, struct place *place)
+{
+    *place = (struct place){.directory_fd = -1, .path = path};
+    *copy = strdup(path);
+    if (!*copy)
+        return -ENOMEM;
+    for (size_t length = strlen(*copy); length > 1 && (*copy)[length - 1] == '/';)
+        (*copy)[--length] = '\0';
+    place->directory_fd = weir_directory_open_parent(*copy, &place->name);
+    return place->directory_fd < 0 ? place->directory_fd : 0;
+}
+
+static void leave_place(struct place *place, char *copy)
+{
+    if (place->directory_fd >= 0)
+        close(place->directory_fd);
+    free(copy);
+}
+
 /* Copies the first bytes of a file into a new file, which the plan completes; plan NULL: copies the file unchanged. 0
  * or -errno with err; on failure there is no new file. */
-static int copy_file(const char *input_path, const char *output_path, uint64_t bytes,
-                     const struct weir_recovery *recovery, struct weir_error *err)
+static int copy_file(int from, const struct place *output, uint64_t bytes, const struct weir_recovery *recovery,
+                     struct weir_error *err)
 {
-    int from = open(input_path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (from < 0)
-        return weir_error_set_errno(err, -errno, "cannot open %s", input_path);
-    int to = open(output_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+    int to =
+        openat(output->directory_fd, output->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
     int result = to < 0 ? -errno : copy(from, to, 0, bytes);
     if (result == 0)
         result = recovery ? write_plan(to, recovery) : sync_fd(to);
-    if (to >= 0) {
+    if (result < 0 && to >= 0 && weir_directory_has(output->directory_fd, output->name, to))
+        unlinkat(output->directory_fd, output->name, 0);
+    if (to >= 0)
         result = finish_fd(to, result);
-        if (result < 0)
-            unlink(output_path);
-    }
-    close(from);
-    return result < 0 ? fail_output(output_path, result, err) : 0;
+    return result < 0 ? fail_output(output->path, result, err) : 0;
 }
 
-/* Returns the path of the file, or of the directory's main file. */
-static int copy_main(const char *input_path, const char *output_path, const struct weir_recovery *recovery,
+/* Copies the file, or the directory's main file. */
+static int copy_main(const struct place *input, const struct place *output, const struct weir_recovery *recovery,
                      struct weir_error *err)
 {
     struct stat status;
-    if (!recovery->is_whole)
-        return copy_file(input_path, output_path, recovery->data_end, recovery, err);
-    if (stat(input_path, &status) < 0)
-        return weir_error_set_errno(err, -errno, "cannot open %s", input_path);
-    return copy_file(input_path, output_path, (uint64_t)status.st_size, NULL, err);
+    int from = openat(input->directory_fd, input->name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (from < 0 || fstat(from, &status) < 0) {
+        int code = weir_error_set_errno(err, -errno, "cannot open %s", input->path);
+        if (from >= 0)
+            close(from);
+        return code;
+    }
+    int result = recovery->is_whole ? copy_file(from, output, (uint64_t)status.st_size, NULL, err)
+                                    : copy_file(from, output, recovery->data_end, recovery, err);
+    close(from);
+    return result;
 }
 
 /* ---- copies of the kernel ---- */
@@ -154,96 +186,110 @@ static int copy_kernel_file(int from_folder, int to_folder, const char *name)
     return result;
 }
 
-static bool kernel_path(char path[PATH_MAX], const char *directory)
-{
-    return snprintf(path, PATH_MAX, "%s/" WEIR_OUTPUT_KCORE_FOLDER, directory) < PATH_MAX;
-}
-
-static int open_folder(const char *path)
-{
-    return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-static int copy_kernel_files(int from_folder, const char *path)
+/* Copies the image that --kcore has made, if there is one. */
+static int copy_kernel(int from, int to)
 {
     const char *name;
-    int result = mkdir(path, FOLDER_MODE) < 0 ? -errno : 0;
-    int to_folder = result < 0 ? -1 : open_folder(path);
-    if (result == 0 && to_folder < 0)
-        result = -errno;
+    int from_folder = weir_directory_open_at(from, WEIR_OUTPUT_KCORE_FOLDER);
+    if (from_folder < 0)
+        return 0;
+    int to_folder = weir_directory_make_at(to, WEIR_OUTPUT_KCORE_FOLDER, FOLDER_MODE);
+    int result = to_folder < 0 ? to_folder : 0;
     for (size_t i = 0; result == 0 && (name = weir_output_folder_kcore_file(i)); i++)
         result = copy_kernel_file(from_folder, to_folder, name);
     if (to_folder >= 0)
         close(to_folder);
+    close(from_folder);
     return result;
 }
 
-/* Copies the image that --kcore has made, if there is one. */
-static int copy_kernel(const char *input_path, const char *output_path, struct weir_error *err)
+static void remove_kernel(int directory_fd)
 {
-    char path[PATH_MAX];
-    int from_folder = kernel_path(path, input_path) ? open_folder(path) : -1;
-    if (from_folder < 0)
-        return 0;
-    int result = kernel_path(path, output_path) ? copy_kernel_files(from_folder, path) : -ENAMETOOLONG;
-    close(from_folder);
-    return result < 0 ? fail_output(output_path, result, err) : 0;
-}
-
-static void remove_kernel(const char *directory)
-{
-    char path[PATH_MAX];
     const char *name;
-    int folder = kernel_path(path, directory) ? open_folder(path) : -1;
+    int folder = weir_directory_open_at(directory_fd, WEIR_OUTPUT_KCORE_FOLDER);
     if (folder < 0)
         return;
     for (size_t i = 0; (name = weir_output_folder_kcore_file(i)); i++)
         unlinkat(folder, name, 0);
     close(folder);
-    rmdir(path);
+    unlinkat(directory_fd, WEIR_OUTPUT_KCORE_FOLDER, AT_REMOVEDIR);
 }
 
 /* ---- directories ---- */
 
-/* Does as weir_recovery_path(), and fills err. */
-static int path_in(char path[PATH_MAX], const char *directory, const size_t *number, struct weir_error *err)
+#define MAIN_FILE "data"
+
+struct part_name {
+    char text[32];
+};
+
+static struct part_name part_name_of(size_t number)
 {
-    int result = weir_recovery_path(path, directory, number);
-    return result < 0 ? weir_error_set_errno(err, result, "cannot open %.64s...", directory) : 0;
+    struct part_name name;
+    snprintf(name.text, sizeof(name.text), MAIN_FILE ".%zu", number);
+    return name;
 }
 
-/* Copies parts and kernel image first: without the main file, perf finds no recording. */
-static int copy_directory(const char *input_path, const char *output_path, const struct weir_recovery *recovery,
+/* Two directories that are open. */
+struct directories {
+    int from, to;
+    const char *input_path, *output_path; /* for messages */
+};
+
+static int copy_part(const struct directories *directories, size_t number, uint64_t bytes, struct weir_error *err)
+{
+    const struct part_name name = part_name_of(number);
+    const struct place output = {directories->to, name.text, directories->output_path};
+    int from = openat(directories->from, name.text, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (from < 0)
+        return weir_error_set_errno(err, -errno, "cannot open %s of %s", name.text, directories->input_path);
+    int result = copy_file(from, &output, bytes, NULL, err);
+    close(from);
+    return result;
+}
+
+/* Copies parts and kernel image first: without the main file, perf finds no recording. Leaves nothing after a failure.
+ */
+static int fill_directory(const struct directories *directories, const struct weir_recovery *recovery,
                           struct weir_error *err)
 {
-    char from[PATH_MAX], to[PATH_MAX];
-    if (mkdir(output_path, FOLDER_MODE) < 0)
-        return fail_output(output_path, -errno, err);
+    const struct place input = {directories->from, MAIN_FILE, directories->input_path};
+    const struct place output = {directories->to, MAIN_FILE, directories->output_path};
     int result = 0;
     size_t made = 0;
-    for (; result == 0 && made < recovery->part_count; made += result == 0) {
-        result = path_in(from, input_path, &made, err);
-        if (result == 0)
-            result = path_in(to, output_path, &made, err);
-        if (result == 0)
-            result = copy_file(from, to, recovery->parts[made].kept_bytes, NULL, err);
+    for (; result == 0 && made < recovery->part_count; made += result == 0)
+        result = copy_part(directories, made, recovery->parts[made].kept_bytes, err);
+    if (result == 0) {
+        result = copy_kernel(directories->from, directories->to);
+        if (result < 0)
+            fail_output(directories->output_path, result, err);
     }
     if (result == 0)
-        result = copy_kernel(input_path, output_path, err);
-    if (result == 0)
-        result = path_in(from, input_path, NULL, err);
-    if (result == 0)
-        result = path_in(to, output_path, NULL, err);
-    if (result == 0)
-        result = copy_main(from, to, recovery, err);
+        result = copy_main(&input, &output, recovery, err);
     if (result == 0)
         return 0;
-    remove_kernel(output_path);
-    while (made-- > 0) {
-        if (path_in(to, output_path, &made, NULL) == 0)
-            unlink(to);
+    remove_kernel(directories->to);
+    while (made-- > 0)
+        unlinkat(directories->to, part_name_of(made).text, 0);
+    return result;
+}
+
+static int copy_directory(const char *input_path, const struct place *output, const struct weir_recovery *recovery,
+                          struct weir_error *err)
+{
+    struct directories directories = {.input_path = input_path, .output_path = output->path};
+    directories.from = open(input_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directories.from < 0)
+        return weir_error_set_errno(err, -errno, "cannot open %s", input_path);
+    directories.to = weir_directory_make_at(output->directory_fd, output->name, FOLDER_MODE);
+    int result = directories.to < 0 ? fail_output(output->path, directories.to, err)
+                                    : fill_directory(&directories, recovery, err);
+    if (directories.to >= 0) {
+        if (result < 0 && weir_directory_has(output->directory_fd, output->name, directories.to))
+            unlinkat(output->directory_fd, output->name, AT_REMOVEDIR);
+        close(directories.to);
     }
-    rmdir(output_path);
+    close(directories.from);
     return result;
 }
 
@@ -254,33 +300,37 @@ static int copy_directory(const char *input_path, const char *output_path, const
  * it may name files of the user who recovers it. So nothing is written through symbolic links or to files with other
  * hard links, as with outputs (io/output_file.c).
  */
-static int open_to_change(const char *path, int access_mode, struct weir_error *err)
+static int open_to_change(const struct place *place, int access_mode, struct weir_error *err)
 {
     struct stat status = {.st_mode = 0};
-    int fd = open(path, access_mode | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    int fd = openat(place->directory_fd, place->name, access_mode | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     int code = fd < 0 || fstat(fd, &status) < 0 ? -errno : 0;
     if (code == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1)
         return fd;
     if (fd >= 0)
         close(fd);
     if (code == -ELOOP)
-        return weir_output_refuse_link(path, err);
+        return weir_output_refuse_link(place->path, err);
     if (code < 0)
-        return weir_error_set_errno(err, code, "cannot recover %s in place", path);
-    weir_error_set(err, -EINVAL, "cannot recover %s in place: it is not a regular file, or has other hard links", path);
+        return weir_error_set_errno(err, code, "cannot recover %s in place", place->path);
+    weir_error_set(err, -EINVAL, "cannot recover %s in place: it is not a regular file, or has other hard links",
+                   place->path);
     weir_error_hint(err, "without --in-place a copy is made, and this stays as it is");
     return -EINVAL;
 }
 
-static int open_part(const char *directory, size_t number, struct weir_error *err)
+/* directory: of the main file, with the path of the directory. */
+static int open_part(const struct place *directory, size_t number, struct weir_error *err)
 {
+    const struct part_name name = part_name_of(number);
     char path[PATH_MAX];
-    int result = path_in(path, directory, &number, err);
-    return result < 0 ? result : open_to_change(path, O_WRONLY, err);
+    snprintf(path, sizeof(path), "%s/%s", directory->path, name.text);
+    const struct place part = {directory->directory_fd, name.text, path};
+    return open_to_change(&part, O_WRONLY, err);
 }
 
 /* Checks that all parts that have to be cut can be cut, before any of them is. */
-static int check_parts(const char *directory, const struct weir_recovery *recovery, struct weir_error *err)
+static int check_parts(const struct place *directory, const struct weir_recovery *recovery, struct weir_error *err)
 {
     for (size_t i = 0; i < recovery->part_count; i++) {
         int fd = recovery->parts[i].dropped_bytes > 0 ? open_part(directory, i, err) : -1;
@@ -292,7 +342,7 @@ static int check_parts(const char *directory, const struct weir_recovery *recove
     return 0;
 }
 
-static int cut_parts(const char *directory, const struct weir_recovery *recovery, struct weir_error *err)
+static int cut_parts(const struct place *directory, const struct weir_recovery *recovery, struct weir_error *err)
 {
     int result = check_parts(directory, recovery, err);
     for (size_t i = 0; result == 0 && i < recovery->part_count; i++) {
@@ -304,43 +354,61 @@ static int cut_parts(const char *directory, const struct weir_recovery *recovery
         result = ftruncate(fd, (off_t)recovery->parts[i].kept_bytes) < 0 ? -errno : sync_fd(fd);
         result = finish_fd(fd, result);
         if (result < 0)
-            weir_error_set_errno(err, result, "cannot recover data.%zu of %s in place", i, directory);
+            weir_error_set_errno(err, result, "cannot recover data.%zu of %s in place", i, directory->path);
     }
     return result;
 }
 
 /* Refuses a file that a recorder still writes: the recorder holds its lock, and would write over the recovery. */
-static int complete_main(int fd, const char *path, const struct weir_recovery *recovery, struct weir_error *err)
+static int complete_main(int fd, const struct place *place, const struct weir_recovery *recovery,
+                         struct weir_error *err)
 {
-    int result = weir_output_file_check_lock(fd, path, err);
+    int result = weir_output_file_check_lock(fd, place->path, err);
     if (result == 0 && recovery->is_directory)
-        result = cut_parts(path, recovery, err);
+        result = cut_parts(place, recovery, err);
     if (result < 0)
         return finish_fd(fd, result);
     result = finish_fd(fd, write_plan(fd, recovery));
-    return result < 0 ? weir_error_set_errno(err, result, "cannot recover %s in place", path) : 0;
+    return result < 0 ? weir_error_set_errno(err, result, "cannot recover %s in place", place->path) : 0;
 }
 
-static int recover_in_place(const char *path, const struct weir_recovery *recovery, struct weir_error *err)
+/* Enters a directory of perf's layout, whose main file is then the place. A symbolic link stays the place, and is
+ * refused later. */
+static void enter(struct place *place)
 {
-    char main_path[PATH_MAX];
+    int fd = openat(place->directory_fd, place->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    close(place->directory_fd);
+    place->directory_fd = fd;
+    place->name = MAIN_FILE;
+}
+
+static int recover_in_place(const struct place *place, const struct weir_recovery *recovery, struct weir_error *err)
+{
     if (recovery->is_whole)
         return 0;
-    int result = recovery->is_directory ? path_in(main_path, path, NULL, err) : 0;
-    if (result < 0)
-        return result;
-    int fd = open_to_change(recovery->is_directory ? main_path : path, O_RDWR, err);
-    return fd < 0 ? fd : complete_main(fd, path, recovery, err);
+    int fd = open_to_change(place, O_RDWR, err);
+    return fd < 0 ? fd : complete_main(fd, place, recovery, err);
 }
 
 static int recover_to(const char *input_path, const char *output_path, const struct weir_recovery *recovery,
                       struct weir_error *err)
 {
-    return recovery->is_directory ? copy_directory(input_path, output_path, recovery, err)
-                                  : copy_main(input_path, output_path, recovery, err);
+    const struct place input = {AT_FDCWD, input_path, input_path};
+    struct place output;
+    char *copy;
+    int result = find_place(output_path, &copy, &output);
+    if (result < 0)
+        fail_output(output_path, result == -EINVAL ? -EEXIST : result, err);
+    else
+        result = recovery->is_directory ? copy_directory(input_path, &output, recovery, err)
+                                        : copy_main(&input, &output, recovery, err);
+    leave_place(&output, copy);
+    return result;
 }
 
-int weir_recover_run(const struct weir_recover_options *options, struct weir_recovery *recovery, struct weir_error *err)
+static int make_plan(const struct weir_recover_options *options, struct weir_recovery *recovery, struct weir_error *err)
 {
     struct weir_topology *topology = NULL;
     struct weir_machine machine = {0};
@@ -356,13 +424,29 @@ int weir_recover_run(const struct weir_recover_options *options, struct weir_rec
     };
     if (result == 0)
         result = weir_recovery_child_plan(recovery, &plan, options->notices, err);
+    weir_machine_fini(&machine);
+    weir_topology_free(topology);
+    return result;
+}
+
+int weir_recover_run(const struct weir_recover_options *options, struct weir_recovery *recovery, struct weir_error *err)
+{
+    struct place place; /* of what is changed in place; found before the plan, which is for this file */
+    char *copy;
+    int found = find_place(options->input_path, &copy, &place);
+    if (found == 0)
+        enter(&place);
+    int result = make_plan(options, recovery, err);
     if (result == 0) {
-        result = options->output_path ? recover_to(options->input_path, options->output_path, recovery, err)
-                                      : recover_in_place(options->input_path, recovery, err);
+        if (options->output_path)
+            result = recover_to(options->input_path, options->output_path, recovery, err);
+        else if (found < 0)
+            result = weir_error_set_errno(err, found, "cannot recover %s in place", options->input_path);
+        else
+            result = recover_in_place(&place, recovery, err);
         if (result < 0)
             weir_recovery_fini(recovery);
     }
-    weir_machine_fini(&machine);
-    weir_topology_free(topology);
+    leave_place(&place, copy);
     return result;
 }

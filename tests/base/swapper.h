@@ -23,4 +23,7 @@ void swapper_arm(int directory_fd, const char *first, const char *second, unsign
 /* Ends the attack. False: the code under test made fewer calls. Undoes an exchange that stays. */
 bool swapper_disarm(void);
 
+/* Returns the number of calls since arm(), also after disarm(). */
+unsigned swapper_calls(void);
+
 #endif

@@ -15,6 +15,7 @@
 
 #include "format/records.h"
 #include "io/output.h"
+#include "tests/base/swapper.h"
 #include "tests/format/sample_recording.h"
 
 static struct temp_tree tree;
@@ -326,4 +327,70 @@ Test(recover, in_place_the_files_of_a_directory_are_cut)
     cr_assert_eq(run(NULL), 0, "%s", err.what);
     cr_expect(recovery.is_whole);
     cr_expect_eq(recovery.records, 8 + 2);
+}
+
+/* ---- a hostile owner of the directory ---- */
+
+/* A directory with a recording that could be recovered, too. */
+static void make_victim(void)
+{
+    char planted[PATH_MAX];
+    temp_tree_write(&tree, "victim/data", image.data, image.used);
+    temp_tree_write_text(&tree, "victim/data.0", "victim");
+    temp_tree_path(&tree, "planted", planted);
+    cr_assert_eq(symlink("victim", planted), 0);
+}
+
+static void expect_victim_directory(void)
+{
+    char path[PATH_MAX];
+    temp_tree_path(&tree, "victim/data.0", path);
+    expect_victim(path);
+    temp_tree_path(&tree, "victim/data", path);
+    cr_assert(holds_image(path));
+    temp_tree_path(&tree, "victim", path);
+    cr_assert_eq(size_of(path, "data.1"), -1);
+    cr_assert_eq(size_of(path, "kcore_dir"), -1);
+}
+
+/* Runs the recovery again and again, each time with an exchange of the name and a link to the victim one call later.
+ * Most calls describe the machine: the attack begins so many calls before the end. */
+static void attack(const char *name, const char *output_path, unsigned last)
+{
+    char root[PATH_MAX];
+    temp_tree_path(&tree, "", root);
+    int root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    swapper_arm(root_fd, "none", "neither", UINT_MAX, SWAPPER_STAYS);
+    cr_assert_eq(run(output_path), 0, "%s", err.what);
+    swapper_disarm();
+    unsigned first = swapper_calls() > last ? swapper_calls() - last : 0;
+    make_victim();
+    for (unsigned call = output_path ? first : 0, reached = 1; reached > 0; call++) {
+        reached = 0;
+        for (enum swapper_way way = 0; way < SWAPPER_WAYS; way++) {
+            if (output_path)
+                temp_tree_remove(&tree, name);
+            else
+                make_directory();
+            swapper_arm(root_fd, name, "planted", call, way);
+            run(output_path);
+            reached += swapper_disarm();
+            expect_victim_directory();
+        }
+        if (!output_path && call == 3 && first > call)
+            call = first; /* between, the machine is described */
+    }
+    close(root_fd);
+}
+
+Test(recover, directory_of_the_output_that_is_exchanged_leads_nowhere_else, .timeout = 120)
+{
+    make_directory();
+    attack("out", output, 30);
+}
+
+Test(recover, directory_that_is_exchanged_is_not_recovered_in_place_elsewhere, .timeout = 120)
+{
+    make_directory();
+    attack("dir", NULL, 12);
 }

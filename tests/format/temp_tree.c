@@ -34,6 +34,13 @@ void temp_tree_fini(struct temp_tree *tree)
     cr_expect_eq(nftw(tree->root, remove_entry, FOLDERS_AT_ONCE, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+void temp_tree_remove(const struct temp_tree *tree, const char *relative)
+{
+    char path[PATH_MAX];
+    temp_tree_path(tree, relative, path);
+    nftw(path, remove_entry, FOLDERS_AT_ONCE, FTW_DEPTH | FTW_PHYS);
+}
+
 void temp_tree_path(const struct temp_tree *tree, const char *relative, char path[PATH_MAX])
 {
     cr_assert_lt(snprintf(path, PATH_MAX, "%s/%s", tree->root, relative), PATH_MAX);

@@ -17,6 +17,9 @@ void temp_tree_init(struct temp_tree *tree);
 /* Removes the folder and all below it. */
 void temp_tree_fini(struct temp_tree *tree);
 
+/* Removes a file, or a folder and all below it, if it is there. */
+void temp_tree_remove(const struct temp_tree *tree, const char *relative);
+
 /* Writes a file, making its folders. relative: below root. */
 void temp_tree_write(const struct temp_tree *tree, const char *relative, const void *data, size_t bytes);
 void temp_tree_write_text(const struct temp_tree *tree, const char *relative, const char *text);
