@@ -66,6 +66,33 @@ static const struct weir_option options[] = {
         .details = "Two recordings are two members of its list.",
     },
     {
+        .long_name = "speedscope",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(speedscope, bool),
+        .section = FORM,
+        .help = "a file for speedscope",
+        .details = "Losses are the frame [lost].",
+    },
+    {
+        .long_name = "pprof",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(pprof, bool),
+        .section = FORM,
+        .help = "a profile for pprof, not compressed",
+        .details = "Losses are the function [lost], and comments.",
+    },
+    {
+        .long_name = "perfetto",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(perfetto, bool),
+        .section = FORM,
+        .help = "a trace with samples of stacks, for Perfetto",
+        .details = "Losses are packets that count lost records.",
+    },
+    {
         .long_name = "event",
         .argument = "NAME",
         .kind = WEIR_OPTION_TEXT,
@@ -146,6 +173,9 @@ static int choose_form(struct weir_report_arguments *arguments, struct weir_erro
         {"--stdio", arguments->stdio, WEIR_REPORT_STDIO},
         {"--folded", arguments->folded, WEIR_REPORT_FOLDED},
         {"--json", arguments->json, WEIR_REPORT_JSON},
+        {"--speedscope", arguments->speedscope, WEIR_REPORT_SPEEDSCOPE},
+        {"--pprof", arguments->pprof, WEIR_REPORT_PPROF},
+        {"--perfetto", arguments->perfetto, WEIR_REPORT_PERFETTO},
     };
     const char *chosen = NULL;
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(forms); i++) {
@@ -158,6 +188,11 @@ static int choose_form(struct weir_report_arguments *arguments, struct weir_erro
         }
         chosen = forms[i].name;
         arguments->form = forms[i].form;
+    }
+    if (!weir_report_has_form(arguments->form)) {
+        weir_error_set(err, -EINVAL, "option '%s' needs protobuf-c, without which weir was built", chosen);
+        weir_error_hint(err, "--folded, --speedscope and --json are always there");
+        return -EINVAL;
     }
     if (arguments->path_count > 1 && arguments->form != WEIR_REPORT_JSON) {
         weir_error_set(err, -EINVAL, "unexpected argument '%s'", arguments->paths[1]);

@@ -13,7 +13,7 @@ struct weir_report_arguments {
     const char *output_path; /* "-": standard output; NULL: the form's default */
     const char *event;
     const char *symfs;
-    bool stdio, folded, json;
+    bool stdio, folded, json, speedscope, pprof, perfetto;
     bool quiet;
     unsigned threads;
 

@@ -8,6 +8,9 @@
 #include "report/digest.h"
 #include "report/folded_form.h"
 #include "report/json_form.h"
+#include "report/perfetto_form.h"
+#include "report/pprof_form.h"
+#include "report/speedscope_form.h"
 #include "report/stdio_form.h"
 
 #define PASSES 2u
@@ -86,6 +89,38 @@ static void tell_notes(const struct weir_digest *digest, const struct weir_notic
     weir_buf_fini(&notes);
 }
 
+#ifdef WEIR_PROTOBUF
+
+static void append_protobuf(enum weir_report_form form, const struct weir_digest *digest, struct weir_buf *out)
+{
+    if (form == WEIR_REPORT_PPROF)
+        weir_pprof_append(out, digest);
+    else
+        weir_perfetto_append(out, digest);
+}
+
+bool weir_report_has_form(enum weir_report_form form)
+{
+    (void)form;
+    return true;
+}
+
+#else
+
+static void append_protobuf(enum weir_report_form form, const struct weir_digest *digest, struct weir_buf *out)
+{
+    (void)form;
+    (void)digest;
+    weir_buf_fail(out, -ENOTSUP);
+}
+
+bool weir_report_has_form(enum weir_report_form form)
+{
+    return form != WEIR_REPORT_PPROF && form != WEIR_REPORT_PERFETTO;
+}
+
+#endif
+
 static void append_form(const struct weir_report_options *options, const struct weir_digest *digests,
                         struct weir_buf *out)
 {
@@ -98,6 +133,13 @@ static void append_form(const struct weir_report_options *options, const struct 
         break;
     case WEIR_REPORT_JSON:
         weir_json_append(out, digests, options->path_count, NULL);
+        break;
+    case WEIR_REPORT_SPEEDSCOPE:
+        weir_speedscope_append(out, &digests[0]);
+        break;
+    case WEIR_REPORT_PPROF:
+    case WEIR_REPORT_PERFETTO:
+        append_protobuf(options->form, &digests[0], out);
         break;
     }
 }

@@ -23,6 +23,9 @@ enum weir_report_form {
     WEIR_REPORT_STDIO,  /* tables as text */
     WEIR_REPORT_FOLDED, /* stacks for flamegraph.pl */
     WEIR_REPORT_JSON,   /* everything, for programs */
+    WEIR_REPORT_SPEEDSCOPE,
+    WEIR_REPORT_PPROF,
+    WEIR_REPORT_PERFETTO,
 };
 
 struct weir_report_options {
@@ -35,6 +38,9 @@ struct weir_report_options {
     const struct weir_input_gate *gate;     /* NULL: none */
     const struct weir_notice_sink *notices; /* of what is missing; may be NULL */
 };
+
+/* Returns whether the program was built with that form. */
+bool weir_report_has_form(enum weir_report_form form);
 
 /* Appends the report to out. 0; -EBADMSG (not a recording), -ENOENT (no such event), -EINVAL, -ENOMEM or -errno of
  * opening and reading, with err. */

@@ -56,6 +56,47 @@ assert all(parent < row for row, parent in enumerate(recording["stacks"]["parent
 END
 }
 
+test_speedscope_has_every_sample() {
+    record -g -e page-faults -c 1 -o it.data -- "${load[@]}"
+    "$WEIR_PROGRAM" report --speedscope -q it.data >it.json
+    python3 - "$(report_samples it.data)" <<'END' || fail "not what was recorded"
+import json, sys
+file = json.load(open("it.json"))
+assert file["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+frames = file["shared"]["frames"]
+assert all(set(frame) <= {"name", "file"} and frame["name"] for frame in frames)
+profile, = file["profiles"]
+assert profile["type"] == "sampled" and profile["unit"] == "none" and profile["name"] == "page-faults"
+assert len(profile["samples"]) == len(profile["weights"])
+assert all(0 <= frame < len(frames) for sample in profile["samples"] for frame in sample)
+assert profile["startValue"] == 0 and profile["endValue"] == sum(profile["weights"])
+kept = [sample for sample in profile["samples"] if frames[sample[0]]["name"] != "[lost]"]
+assert len(kept) == int(sys.argv[1]), len(kept)
+END
+}
+
+# expect_decoded PROTO MESSAGE FILE: protoc reads FILE into `decoded`, and knows each field.
+expect_decoded() {
+    protoc --decode="$2" -I "$here/../../report" "$1" <"$3" >decoded 2>err || fail "$(cat err)"
+    ! grep -qE '^ *[0-9]+[: ]' decoded || fail "unknown fields: $(grep -E '^ *[0-9]+[: ]' decoded | head -1)"
+}
+
+test_pprof_and_perfetto_are_read_by_protoc() {
+    needs_program protoc
+    record -g -e page-faults -c 1 -o it.data -- "${load[@]}"
+    local samples
+    samples=$(report_samples it.data)
+    "$WEIR_PROGRAM" report --pprof -q -o it.pprof it.data || skip "built without protobuf-c"
+    expect_decoded pprof.proto weir.pprof.Profile it.pprof
+    expect_eq "samples in the profile" "$samples" "$(awk '/^sample \{/ { first = 1 }
+        first && $1 == "value:" { sum += $2; first = 0 } END { print sum }' decoded)"
+    expect_line decoded 'string_table: "page-faults"'
+    expect_eq "the first string" "$(grep -m1 string_table decoded)" 'string_table: ""'
+    "$WEIR_PROGRAM" report --perfetto -q -o it.trace it.data
+    expect_decoded perfetto.proto weir.perfetto.Trace it.trace
+    expect_eq "samples in the trace" "$samples" "$(grep -c '^    callstack_iid:' decoded)"
+}
+
 test_cut_file_is_reported_up_to_there() {
     record -e page-faults -c 1 -o it.data -- "${load[@]}"
     head -c $(($(stat -c %s it.data) * 2 / 3)) it.data >cut.data

@@ -90,6 +90,7 @@ static const struct {
     {"zstd", {"format/", "tests/format/"}},
     {"jansson.h", {"cli/"}},
     {"ncurses.h", {"cli/"}},
+    {"protobuf-c", {"report/"}},
     {"assert.h", {NULL}},
 };
 
