@@ -380,6 +380,17 @@ static void append_losses(struct form *form)
 
 /* ---- all ---- */
 
+static void append_timeline(struct form *form)
+{
+    const struct weir_survey *survey = &form->digest->survey;
+    weir_buf_printf(form->out, "\"timeline\":");
+    if (survey->timeline_state.intervals > 0)
+        weir_buf_append(form->out, survey->timeline.data, survey->timeline.used);
+    else
+        weir_buf_printf(form->out, "null");
+    weir_buf_append_u8(form->out, '}');
+}
+
 static void append_recording(struct weir_buf *out, const struct weir_digest *digest)
 {
     struct form form = {.out = out, .digest = digest};
@@ -395,7 +406,7 @@ static void append_recording(struct weir_buf *out, const struct weir_digest *dig
         append_sums(&form);
         append_losses(&form);
         weir_json_tables_append(out, &form.tables);
-        weir_buf_printf(out, "\"timeline\":null}");
+        append_timeline(&form);
     }
     if (form.tables.error < 0)
         weir_buf_fail(out, form.tables.error);

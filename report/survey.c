@@ -261,6 +261,15 @@ static int note_build_ids(struct run *run)
     return result;
 }
 
+/* ---- the timeline ---- */
+
+static int note_timeline(struct weir_survey *survey, const struct weir_record_view *record)
+{
+    if (survey->timeline.used < WEIR_TIMELINE_MAX_BYTES)
+        weir_timeline_text_take(&survey->timeline_state, record, &survey->timeline);
+    return weir_buf_error(&survey->timeline);
+}
+
 /* ---- the pass ---- */
 
 /* Events of a stream arrive with its records. */
@@ -313,6 +322,8 @@ static int note_record(struct run *run, const struct weir_record_view *record)
         return 0;
     case WEIR_RECORD_BUILD_ID:
         return note_build_id(run->survey, record->data, record->bytes);
+    case WEIR_RECORD_EVENT_UPDATE:
+        return note_timeline(run->survey, record);
     default:
         return 0;
     }
@@ -341,7 +352,7 @@ int weir_survey_run(struct weir_survey *survey, struct weir_perf_input *input, c
                     struct weir_error *err)
 {
     struct run run = {.survey = survey, .input = input};
-    *survey = (struct weir_survey){.input_events = &input->events};
+    *survey = (struct weir_survey){.input_events = &input->events, .timeline_state = {.json = true}};
     int result = weir_string_table_init(&survey->strings);
     uint64_t seed = survey->strings.key.words[1];
     weir_task_history_init(&survey->history, &survey->strings, seed);
@@ -355,7 +366,10 @@ int weir_survey_run(struct weir_survey *survey, struct weir_perf_input *input, c
     result = read_all(&run, err);
     if (result < 0)
         return result;
-    result = note_build_ids(&run);
+    weir_timeline_text_end(&survey->timeline_state, &survey->timeline);
+    result = weir_buf_error(&survey->timeline);
+    if (result == 0)
+        result = note_build_ids(&run);
     if (result == 0)
         result = weir_task_history_build(&survey->history);
     return result < 0 ? weir_error_set_errno(err, result, "cannot report %s", input->source.path) : 0;
@@ -367,6 +381,7 @@ void weir_survey_fini(struct weir_survey *survey)
     weir_objects_fini(&survey->objects);
     weir_string_table_fini(&survey->strings);
     weir_cpuset_fini(&survey->cpus);
+    weir_buf_fini(&survey->timeline);
     free(survey->events);
     free(survey->losses);
     *survey = (struct weir_survey){0};

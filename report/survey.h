@@ -15,11 +15,13 @@
 #include "base/cpuset.h"
 #include "base/error.h"
 #include "format/perf_input.h"
+#include "format/timeline_text.h"
 #include "report/objects.h"
 #include "report/string_table.h"
 #include "report/task_history.h"
 
-#define WEIR_LOSS_ROWS_MAX 65536u
+#define WEIR_LOSS_ROWS_MAX      65536u
+#define WEIR_TIMELINE_MAX_BYTES (16u << 20) /* of the timeline as JSON; what comes later is left out */
 
 enum weir_loss_cause {
     WEIR_LOSS_RING,   /* LOST: no room in the ring, counted by record */
@@ -52,7 +54,9 @@ struct weir_survey {
     struct weir_cpuset cpus;    /* of samples */
     struct weir_loss *losses;   /* owned; beyond WEIR_LOSS_ROWS_MAX those of the same kind and second are one */
     size_t loss_count, loss_capacity;
-    struct weir_error end; /* the damage at which the data ends; code 0: none */
+    struct weir_timeline_text timeline_state;
+    struct weir_buf timeline; /* owned; JSON, if timeline_state.intervals is not 0 */
+    struct weir_error end;    /* the damage at which the data ends; code 0: none */
 };
 
 /* Reads all of input. places: see report/objects.h; its texts, and input, are borrowed as long as the survey is used.
