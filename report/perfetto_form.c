@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "report/perfetto.pb-c.h"
 #include "report/cell_view.h"
+#include "report/perfetto.pb-c.h"
 
 #define SEQUENCE      1u
 #define STATE_CLEARED 1u
