@@ -6,6 +6,7 @@
 
 #include "cli/exit_status.h"
 #include "cli/help.h"
+#include "cli/pager.h"
 
 int weir_answer_refusal(const struct weir_print *print, int code, const struct weir_error *err)
 {
@@ -28,10 +29,15 @@ int weir_answer_text(const struct weir_print *print, struct weir_buf *text)
     return result < 0 ? WEIR_EXIT_FAILURE : WEIR_EXIT_OK;
 }
 
-int weir_answer_help(const struct weir_print *print, const struct weir_command *command)
+int weir_answer_help(const struct weir_print *print, const struct weir_command *command, char *const *arguments)
 {
+    static const char *const none[] = {NULL};
     struct weir_buf text = WEIR_BUF_INIT;
-    weir_help_text(&text, command);
+    weir_help_text(&text, command, arguments ? weir_options_help_words(&command->options, arguments) : none);
+    if (weir_buf_error(&text) == 0 && weir_pager_show(weir_buf_str(&text))) {
+        weir_buf_fini(&text);
+        return WEIR_EXIT_OK;
+    }
     return weir_answer_text(print, &text);
 }
 

@@ -13,8 +13,9 @@ int weir_answer_refusal(const struct weir_print *print, int code, const struct w
 /* Prints text to stdout and frees it. Returns the exit status. */
 int weir_answer_text(const struct weir_print *print, struct weir_buf *text);
 
-/* Prints the command's help to stdout. Returns the exit status. */
-int weir_answer_help(const struct weir_print *print, const struct weir_command *command);
+/* Shows the command's help, through the user's pager if stdout is a terminal (pager.h). arguments: of the command; with
+ * words behind -h, only the options that they name. NULL: none. Returns the exit status. */
+int weir_answer_help(const struct weir_print *print, const struct weir_command *command, char *const *arguments);
 
 /* Ends the process as the signal would have, but without a core file, which would suggest a bug in weir. Returns only
  * if the signal does not end processes. */

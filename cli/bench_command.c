@@ -69,7 +69,7 @@ int weir_bench_drain_main(const struct weir_invocation *invocation)
     int result = weir_bench_arguments_parse(&arguments, invocation->arguments, &err);
     if (result != WEIR_OPTIONS_PARSED) {
         weir_bench_arguments_fini(&arguments);
-        return result == WEIR_OPTIONS_HELP ? weir_answer_help(&print, &weir_bench_drain_command)
+        return result == WEIR_OPTIONS_HELP ? weir_answer_help(&print, &weir_bench_drain_command, invocation->arguments)
                                            : weir_answer_refusal(&print, result, &err);
     }
     print.verbosity = arguments.verbosity;

@@ -160,7 +160,7 @@ static int help_main(const struct weir_invocation *invocation)
     size_t used;
     int result = weir_options_parse(&weir_help_command.options, &arguments, invocation->arguments, &used, &err);
     if (result == WEIR_OPTIONS_HELP)
-        return weir_answer_help(&print, &weir_help_command);
+        return weir_answer_help(&print, &weir_help_command, invocation->arguments);
     if (result < 0)
         return weir_answer_refusal(&print, result, &err);
 
@@ -175,7 +175,7 @@ static int help_main(const struct weir_invocation *invocation)
     if (index < 0)
         return weir_answer_refusal(&print, index, &err);
     if (!arguments.man)
-        return weir_answer_help(&print, bindings[index].command);
+        return weir_answer_help(&print, bindings[index].command, NULL);
     struct weir_buf text = WEIR_BUF_INIT;
     weir_man_text(&text, bindings[index].command);
     return weir_answer_text(&print, &text);

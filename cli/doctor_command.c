@@ -15,7 +15,7 @@ int weir_doctor_main(const struct weir_invocation *invocation)
     struct weir_doctor_arguments arguments;
     int result = weir_doctor_arguments_parse(&arguments, invocation->arguments, &err);
     if (result == WEIR_OPTIONS_HELP)
-        return weir_answer_help(&print, &weir_doctor_command);
+        return weir_answer_help(&print, &weir_doctor_command, invocation->arguments);
     if (result < 0)
         return weir_answer_refusal(&print, result, &err);
 

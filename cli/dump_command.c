@@ -55,7 +55,7 @@ int weir_dump_main(const struct weir_invocation *invocation)
     int status;
     int result = weir_dump_arguments_parse(&arguments, invocation->arguments, &err);
     if (result == WEIR_OPTIONS_HELP) {
-        status = weir_answer_help(&print, &weir_dump_command);
+        status = weir_answer_help(&print, &weir_dump_command, invocation->arguments);
     } else if (result < 0) {
         status = weir_answer_refusal(&print, result, &err);
     } else {

@@ -61,26 +61,61 @@ static void append_option(struct weir_buf *text, const struct weir_option *optio
     weir_buf_printf(text, "\n");
 }
 
-void weir_help_text(struct weir_buf *text, const struct weir_command *command)
+/* ---- words behind -h ---- */
+
+static bool is_named_by(const struct weir_option *option, const char *word)
+{
+    const char *name = option->long_name;
+    if (word[0] == '-')
+        return (word[1] && word[1] == option->short_name && !word[2]) ||
+               (word[1] == '-' && name && strcmp(word + 2, name) == 0);
+    if (word[0] && !word[1])
+        return word[0] == option->short_name;
+    return (name && strcasestr(name, word)) || strcasestr(option->help, word);
+}
+
+static bool is_listed(const struct weir_option *option, const char *const *words)
+{
+    bool is_listed = !*words;
+    for (; *words && !is_listed; words++)
+        is_listed = is_named_by(option, *words);
+    return is_listed;
+}
+
+static void append_summary(struct weir_buf *text, const struct weir_command *command)
+{
+    char words[WEIR_OPTION_TEXT_BYTES];
+    snprintf(words, sizeof(words), "%c%s.", toupper((unsigned char)command->summary[0]), command->summary + 1);
+    weir_buf_printf(text, "\n");
+    weir_help_wrap(text, words, 0, 0);
+    weir_buf_printf(text, "\n");
+}
+
+void weir_help_text(struct weir_buf *text, const struct weir_command *command, const char *const *words)
 {
     for (size_t i = 0; command->usages[i]; i++)
         weir_buf_printf(text, "%s weir %s %s\n", i == 0 ? "Usage:" : "   or:", command->name, command->usages[i]);
-    weir_buf_printf(text, "\n");
+    if (!*words)
+        append_summary(text, command);
 
-    char words[WEIR_OPTION_TEXT_BYTES];
-    snprintf(words, sizeof(words), "%c%s.", toupper((unsigned char)command->summary[0]), command->summary + 1);
-    weir_help_wrap(text, words, 0, 0);
-    weir_buf_printf(text, "\n");
-
+    bool any_is_negatable = false, any = false;
     const char *section = "";
     for (size_t i = 0; weir_option_at(&command->options, i); i++) {
         const struct weir_option *option = weir_option_at(&command->options, i);
+        if (!is_listed(option, words))
+            continue;
         if (strcmp(section, option->section) != 0) {
             section = option->section;
             weir_buf_printf(text, "\n%s:\n", section);
         }
         append_option(text, option);
+        any = true;
+        any_is_negatable = any_is_negatable || option->negatable;
     }
+    if (!any)
+        weir_buf_printf(text, "\nNo option matches: 'weir %s -h' lists all.\n", command->name);
+    if (any_is_negatable)
+        weir_buf_printf(text, "\n--no-NAME undoes a flag NAME.\n");
 }
 
 void weir_help_overview(struct weir_buf *text, const struct weir_command *const *commands, size_t count)

@@ -9,7 +9,12 @@
 
 #define WEIR_HELP_COLUMNS 80u /* no line is longer, but for a single word that is */
 
-void weir_help_text(struct weir_buf *text, const struct weir_command *command);
+/*
+ * words: those behind -h, up to a NULL. With words only the options are listed that perf would list for them
+ * (option__in_argv() of subcmd/parse-options.c, Linux 6.12): an option is named by a letter, by -X and --NAME; or its
+ * sentence contains the word, in any case. Unlike in perf, so may its long name.
+ */
+void weir_help_text(struct weir_buf *text, const struct weir_command *command, const char *const *words);
 void weir_help_overview(struct weir_buf *text, const struct weir_command *const *commands, size_t count);
 
 /*

@@ -20,7 +20,7 @@ static int begin(const struct weir_invocation *invocation, const struct weir_com
     struct weir_error err = {0};
     int result = weir_inspect_arguments_parse(command, arguments, invocation->arguments, &err);
     if (result == WEIR_OPTIONS_HELP)
-        return weir_answer_help(print, command);
+        return weir_answer_help(print, command, invocation->arguments);
     return result < 0 ? weir_answer_refusal(print, result, &err) : -1;
 }
 

@@ -95,7 +95,7 @@ int weir_list_main(const struct weir_invocation *invocation)
     struct weir_list_arguments arguments = {0};
     int result = weir_list_arguments_parse(&arguments, invocation->arguments, &err);
     if (result == WEIR_OPTIONS_HELP)
-        return weir_answer_help(&print, &weir_list_command);
+        return weir_answer_help(&print, &weir_list_command, invocation->arguments);
     if (result < 0)
         return weir_answer_refusal(&print, result, &err);
     return list(&arguments, &print);

@@ -68,7 +68,7 @@ static void append_head(struct weir_buf *text, const char *command, const char *
 
 static void append_option(struct weir_buf *text, const struct weir_option *option)
 {
-    char usage[WEIR_OPTION_TEXT_BYTES], facts[WEIR_OPTION_TEXT_BYTES];
+    char usage[WEIR_OPTION_TEXT_BYTES], facts[WEIR_OPTION_TEXT_BYTES], spelling[WEIR_OPTION_TEXT_BYTES];
     weir_option_format_usage(option, usage);
     weir_buf_printf(text, ".TP\n.B ");
     append_line(text, usage);
@@ -79,6 +79,12 @@ static void append_option(struct weir_buf *text, const struct weir_option *optio
         weir_buf_printf(text, "[");
         append_escaped(text, facts);
         weir_buf_printf(text, "]\n");
+    }
+    if (weir_option_format_spelling(option, WEIR_OPTION_SPELLING_POSITIVE, spelling) ||
+        weir_option_format_spelling(option, WEIR_OPTION_SPELLING_NEGATED, spelling)) {
+        weir_buf_printf(text, "Undone by \\-\\-");
+        append_escaped(text, spelling);
+        weir_buf_printf(text, ".\n");
     }
 }
 

@@ -19,7 +19,7 @@
 
 struct parser {
     const struct weir_option_table *table;
-    void *arguments;
+    void *arguments; /* NULL: options are found and not stored */
     char *const *argv;
     size_t next;                    /* index of the word after the one that is parsed */
     struct weir_settings *settings; /* what was understood; NULL: not kept */
@@ -173,6 +173,8 @@ static int store(const struct parser *parser, const struct weir_option_match *ma
 
 static int store_noted(const struct parser *parser, const struct weir_option_match *match)
 {
+    if (!parser->arguments)
+        return match->option->kind == WEIR_OPTION_HELP ? WEIR_OPTIONS_HELP : 0;
     int result = store(parser, match);
     if (result != 0 || !parser->settings)
         return result;
@@ -253,20 +255,36 @@ int weir_option_apply(const struct weir_option_table *table, void *arguments, co
     return store(&parser, &match);
 }
 
+static int parse(struct parser *parser)
+{
+    int result = 0;
+    while (result == 0 && parser->argv[parser->next]) {
+        const char *word = parser->argv[parser->next];
+        if (word[0] != '-' || word[1] == '\0')
+            break;
+        parser->next++;
+        if (strcmp(word, "--") == 0)
+            break;
+        result = word[1] == '-' ? parse_long(parser, word + 2) : parse_bundle(parser, word + 1);
+    }
+    return result;
+}
+
+const char *const *weir_options_help_words(const struct weir_option_table *table, char *const *argv)
+{
+    struct weir_error ignored;
+    struct parser parser = {.table = table, .argv = argv, .err = &ignored};
+    if (parse(&parser) != WEIR_OPTIONS_HELP)
+        while (argv[parser.next])
+            parser.next++;
+    return (const char *const *)(argv + parser.next);
+}
+
 int weir_options_parse_noted(const struct weir_option_table *table, void *arguments, char *const *argv, size_t *used,
                              struct weir_settings *settings, struct weir_error *err)
 {
     struct parser parser = {.table = table, .arguments = arguments, .argv = argv, .settings = settings, .err = err};
-    int result = 0;
-    while (result == 0 && argv[parser.next]) {
-        const char *word = argv[parser.next];
-        if (word[0] != '-' || word[1] == '\0')
-            break;
-        parser.next++;
-        if (strcmp(word, "--") == 0)
-            break;
-        result = word[1] == '-' ? parse_long(&parser, word + 2) : parse_bundle(&parser, word + 1);
-    }
+    int result = parse(&parser);
     if (result >= 0)
         *used = parser.next;
     return result;

@@ -106,7 +106,7 @@ struct weir_option_table {
 #define WEIR_OPTION_HELP_ROW                                                                          \
     {                                                                                                 \
         .short_name = 'h', .long_name = "help", .kind = WEIR_OPTION_HELP, .section = "Other options", \
-        .help = "show this help and exit",                                                            \
+        .help = "show this help and exit; with words behind it, the options that they name",          \
     }
 
 /* Returns the row with that number, in the order of help; NULL behind the last one. */
@@ -152,6 +152,12 @@ int weir_options_parse_noted(const struct weir_option_table *table, void *argume
 int weir_option_apply(const struct weir_option_table *table, void *arguments, const struct weir_option *option,
                       bool negated, const char *value, struct weir_error *err);
 
+/*
+ * Returns the words behind -h or --help, where weir_options_parse() has returned WEIR_OPTIONS_HELP; else the NULL at
+ * the end of argv. Borrowed from argv.
+ */
+const char *const *weir_options_help_words(const struct weir_option_table *table, char *const *argv);
+
 /* Returns the row with this name, spelled in full as after "--"; NULL: no such row. *negated: the name is the negated
  * spelling, such as no-all-cpus. */
 const struct weir_option *weir_option_find(const struct weir_option_table *table, const char *name, bool *negated);
@@ -165,7 +171,8 @@ const struct weir_option *weir_option_find_short(const struct weir_option_table 
 /* Writes "--freq", or "-g" for an option without a long name. */
 void weir_option_format_name(const struct weir_option *option, char text[WEIR_OPTION_TEXT_BYTES]);
 
-/* Writes the option's usage: "-F, --freq HZ|max", "    --threads[=SPEC]", "-a, --[no-]all-cpus". */
+/* Writes the option's usage: "-F, --freq HZ|max", "    --threads[=SPEC]", "-a, --all-cpus". As perf lists it:
+ * without the negated spelling. */
 void weir_option_format_usage(const struct weir_option *option, char text[WEIR_OPTION_TEXT_BYTES]);
 
 /* Writes the range of the argument: "a whole number from 1 to 99". False, and "": the help sentence says it all. */

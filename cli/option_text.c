@@ -72,7 +72,7 @@ void weir_option_format_usage(const struct weir_option *option, char text[WEIR_O
     else
         append(text, "   ");
     if (option->long_name)
-        append(text, "%s--%s%s", option->short_name ? ", " : " ", option->negatable ? "[no-]" : "", option->long_name);
+        append(text, "%s--%s", option->short_name ? ", " : " ", option->long_name);
     if (option->argument && option->argument_optional)
         append(text, "[%s%s]", option->long_name ? "=" : "", option->argument);
     else if (option->argument)

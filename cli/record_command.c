@@ -264,7 +264,7 @@ int weir_record_main(const struct weir_invocation *invocation)
     weir_record_arguments_init(&arguments);
     int status, result = weir_record_options_parse_noted(&arguments, invocation->arguments, &origins.settings, &err);
     if (result == WEIR_OPTIONS_HELP)
-        status = weir_answer_help(&print, &weir_record_command);
+        status = weir_answer_help(&print, &weir_record_command, invocation->arguments);
     else if (result < 0)
         status = weir_answer_refusal(&print, result, &err);
     else if (arguments.list_registers)

@@ -131,7 +131,7 @@ int weir_report_main(const struct weir_invocation *invocation)
     struct weir_error err = {0};
     int result = weir_report_arguments_parse(&arguments, invocation->arguments, &err);
     if (result == WEIR_OPTIONS_HELP)
-        return weir_answer_help(&print, &weir_report_command);
+        return weir_answer_help(&print, &weir_report_command, invocation->arguments);
     if (result < 0)
         return weir_answer_refusal(&print, result, &err);
     print.quiet = arguments.quiet;

@@ -109,7 +109,7 @@ int weir_status_main(const struct weir_invocation *invocation)
     if (result == 0 && !weir_status_view_is_built())
         result = weir_error_set(&err, -EOPNOTSUPP, "weir was built without jansson, which weir status needs");
     if (result == WEIR_OPTIONS_HELP)
-        status = weir_answer_help(&print, &weir_status_command);
+        status = weir_answer_help(&print, &weir_status_command, invocation->arguments);
     else if (result < 0)
         status = weir_answer_refusal(&print, result, &err);
     else

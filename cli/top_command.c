@@ -371,7 +371,7 @@ int weir_top_main(const struct weir_invocation *invocation)
     struct weir_error err = {0};
     int result = weir_top_command_arguments_parse(&arguments, invocation->arguments, &err);
     if (result == WEIR_OPTIONS_HELP)
-        return weir_answer_help(&print, &weir_top_command);
+        return weir_answer_help(&print, &weir_top_command, invocation->arguments);
     if (result < 0)
         return weir_answer_refusal(&print, result, &err);
     return watch(&arguments, &print);

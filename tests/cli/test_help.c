@@ -22,6 +22,8 @@
 static const struct weir_command *commands[32];
 static size_t command_count;
 
+static const char *const no_words[] = {NULL};
+
 static void init(void)
 {
     for (command_count = 0; weir_cli_command(command_count); command_count++) {
@@ -146,7 +148,7 @@ Test(help, every_row_is_in_help_and_man_page)
 {
     for (size_t c = 0; c < command_count; c++) {
         struct weir_buf text = WEIR_BUF_INIT, help = WEIR_BUF_INIT, plain = WEIR_BUF_INIT, man = WEIR_BUF_INIT;
-        weir_help_text(&text, commands[c]);
+        weir_help_text(&text, commands[c], no_words);
         fold(&help, weir_buf_str(&text));
         weir_buf_reset(&text);
         weir_man_text(&text, commands[c]);
@@ -180,11 +182,60 @@ static size_t count_man_entries(const char *roff)
     return count;
 }
 
+static const struct weir_command *command_named(const char *name)
+{
+    size_t c = 0;
+    while (c < command_count && strcmp(commands[c]->name, name) != 0)
+        c++;
+    cr_assert_lt(c, command_count);
+    return commands[c];
+}
+
+/* As `perf record -h WORD...` lists them. */
+Test(help, words_choose_the_options_as_in_perf)
+{
+    static const struct {
+        const char *words[4];
+        const char *listed[4]; /* nothing else is */
+    } cases[] = {
+        {{"freq"}, {"-F, --freq HZ|max", "    --strict-freq"}},
+        {{"z"}, {"-z, --compression-level[=LEVEL]"}},
+        {{"-F", "--pid"}, {"-p, --pid PID[,PID...]", "-F, --freq HZ|max"}},
+        {{"KERNEL'S LIMIT"}, {"    --strict-freq"}},
+        {{"zebra"}, {NULL}},
+        {{"-"}, {NULL}},
+        {{"--"}, {NULL}},
+        {{"-Fx"}, {NULL}},
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(cases); i++) {
+        struct weir_buf text = WEIR_BUF_INIT;
+        weir_help_text(&text, command_named("record"), cases[i].words);
+        size_t entries = 0;
+        for (; cases[i].listed[entries]; entries++)
+            cr_expect_eq(count_of(weir_buf_str(&text), cases[i].listed[entries]), 1, "%s", weir_buf_str(&text));
+        cr_expect_eq(count_of(weir_buf_str(&text), "\n  -") + count_of(weir_buf_str(&text), "\n      --"), entries,
+                     "%s", weir_buf_str(&text));
+        cr_expect_eq(count_of(weir_buf_str(&text), "No option matches"), entries == 0);
+        weir_buf_fini(&text);
+    }
+}
+
+Test(help, words_behind_the_option_are_found_and_nothing_is_applied)
+{
+    const struct weir_option_table *table = &command_named("record")->options;
+    const char *const words[] = {"-e", "-h", "-ah", "freq", "--", "x", NULL};
+    cr_expect_str_eq(*weir_options_help_words(table, (char *const *)words), "freq");
+    const char *const none[] = {"-a", "true", NULL};
+    cr_expect_null(*weir_options_help_words(table, (char *const *)none));
+    const char *const wrong[] = {"--bogus", "-h", "freq", NULL};
+    cr_expect_null(*weir_options_help_words(table, (char *const *)wrong));
+}
+
 Test(help, help_and_man_page_have_no_entry_beyond_the_table)
 {
     for (size_t c = 0; c < command_count; c++) {
         struct weir_buf text = WEIR_BUF_INIT;
-        weir_help_text(&text, commands[c]);
+        weir_help_text(&text, commands[c], no_words);
         cr_expect_eq(count_help_entries(weir_buf_str(&text)), row_count(&commands[c]->options), "%s",
                      commands[c]->name);
         weir_buf_reset(&text);
@@ -198,7 +249,7 @@ Test(help, help_is_at_most_80_columns_wide)
 {
     for (size_t c = 0; c < command_count; c++) {
         struct weir_buf text = WEIR_BUF_INIT;
-        weir_help_text(&text, commands[c]);
+        weir_help_text(&text, commands[c], no_words);
         for (const char *line = weir_buf_str(&text); *line; line += strcspn(line, "\n") + 1) {
             size_t length = strcspn(line, "\n");
             cr_expect_leq(length, WEIR_HELP_COLUMNS, "%.*s", (int)length, line);
@@ -213,7 +264,7 @@ Test(help, help_reads_as_in_the_golden_files)
     struct weir_buf text = WEIR_BUF_INIT;
     for (size_t c = 0; c < command_count; c++) {
         weir_buf_reset(&text);
-        weir_help_text(&text, commands[c]);
+        weir_help_text(&text, commands[c], no_words);
         golden_expect(GOLDEN_TEXTS, file_name("help_", commands[c], '_', ".txt"), &text);
     }
     weir_buf_reset(&text);

@@ -4,6 +4,7 @@
  */
 #include <criterion/criterion.h>
 #include <limits.h>
+#include <pty.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,49 @@ static int run(const char *arguments, struct weir_buf *text)
     const char *program = getenv("WEIR_PROGRAM");
     cr_assert_not_null(program, "WEIR_PROGRAM is not set: run the test with ctest");
     return run_program(program, arguments, text);
+}
+
+/* Runs the program with arguments on a terminal of its own, where it finds the environment; what the terminal shows. */
+static void run_on_terminal(const char *environment, const char *arguments, struct weir_buf *text)
+{
+    const char *program = getenv("WEIR_PROGRAM");
+    cr_assert_not_null(program);
+    char command[COMMAND_BYTES];
+    snprintf(command, sizeof(command), "%s '%s' %s", environment, program, arguments);
+    int terminal;
+    pid_t pid = forkpty(&terminal, NULL, NULL, NULL);
+    cr_assert_geq(pid, 0);
+    if (pid == 0) {
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    char part[1024];
+    for (ssize_t bytes; (bytes = read(terminal, part, sizeof(part))) > 0;) /* EIO: the other end is closed */
+        weir_buf_append(text, part, (size_t)bytes);
+    close(terminal);
+    int status;
+    cr_assert_eq(waitpid(pid, &status, 0), pid);
+    cr_expect_eq(status, 0, "%s: wait status %#x", command, status);
+}
+
+Test(program, help_goes_through_the_pager_on_a_terminal_only)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    run_on_terminal("PAGER='sed s/Usage:/Paged:/'", "record -h freq", &text);
+    cr_expect_not_null(strstr(weir_buf_str(&text), "Paged: weir record"), "%s", weir_buf_str(&text));
+    weir_buf_reset(&text);
+    run_on_terminal("PERF_PAGER='sed s/Usage:/Perf:/' PAGER=false", "record -h freq", &text);
+    cr_expect_not_null(strstr(weir_buf_str(&text), "Perf: weir record"), "%s", weir_buf_str(&text));
+    static const char *const none[] = {"PAGER=", "PAGER=cat", "PAGER=/no/such/pager"};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(none); i++) {
+        weir_buf_reset(&text);
+        run_on_terminal(none[i], "record -h freq", &text);
+        cr_expect_not_null(strstr(weir_buf_str(&text), "Usage: weir record"), "%s: %s", none[i], weir_buf_str(&text));
+    }
+    weir_buf_reset(&text);
+    cr_expect_eq(run_shell("PAGER='sed s/Usage:/Paged:/' \"$WEIR_PROGRAM\" record -h freq", &text), 0);
+    cr_expect_not_null(strstr(weir_buf_str(&text), "Usage: weir record"), "%s", weir_buf_str(&text));
+    weir_buf_fini(&text);
 }
 
 Test(program, calls_that_are_refused_read_as_in_the_golden_file)
@@ -172,7 +216,7 @@ Test(program, help_has_many_doors)
         {"help record", "help_record.txt"},
         {"record --help", "help_record.txt"},
         {"record -h", "help_record.txt"},
-        {"record -a -F 99 -h true", "help_record.txt"},
+        {"record -a -F 99 -h", "help_record.txt"},
         {"help bench drain", "help_bench_drain.txt"},
         {"bench drain --help", "help_bench_drain.txt"},
         {"help help", "help_help.txt"},
