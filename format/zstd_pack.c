@@ -11,12 +11,13 @@
 #include "base/bits.h"
 #include "format/perf_file.h"
 
-#define HEADER_BYTES      sizeof(struct perf_event_header)
-#define EMPTY_BLOCK_BYTES 3u                       /* a Raw_Block of size 0; the one that ends a frame is as long */
-#define FRAME_HEADER_MAX  18u                      /* ZSTD_FRAMEHEADERSIZE_MAX */
-#define FILL_BYTES_MAX    (7u * EMPTY_BLOCK_BYTES) /* 3 * n mod 8 reaches every residue by n = 7 */
-#define BLOCK_INPUT_BYTES (60u * 1024) /* whatever it is, its block fits a record: see the assertion in new() */
-#define LARGE_LEVEL       11           /* from here on tables are larger than a chunk has use for */
+#define HEADER_BYTES       sizeof(struct perf_event_header)
+#define EMPTY_BLOCK_BYTES  3u                       /* a Raw_Block of size 0; the one that ends a frame is as long */
+#define FRAME_HEADER_MAX   18u                      /* ZSTD_FRAMEHEADERSIZE_MAX */
+#define FILL_BYTES_MAX     (7u * EMPTY_BLOCK_BYTES) /* 3 * n mod 8 reaches every residue by n = 7 */
+#define BLOCK_INPUT_BYTES  (60u * 1024) /* whatever it is, its block fits a record: see the assertion in new() */
+#define BLOCK_OUTPUT_BYTES (ZSTD_compressBound(BLOCK_INPUT_BYTES) + FRAME_HEADER_MAX)
+#define LARGE_LEVEL        11 /* from here on tables are larger than a chunk has use for */
 
 struct weir_zstd_packer {
     ZSTD_CCtx *encoder; /* owned */
@@ -33,9 +34,11 @@ static bool warm_up(struct weir_zstd_packer *packer)
 {
     uint8_t *data = calloc(1, packer->input_max);
     uint8_t *out = malloc(weir_zstd_pack_bound(packer->input_max));
-    bool done = data && out && weir_zstd_pack(packer, out, data, packer->input_max) > 0;
+    uint32_t *raw_ends = calloc(weir_zstd_pack_records(packer->input_max), sizeof(*raw_ends));
+    bool done = data && out && raw_ends && weir_zstd_pack(packer, out, data, packer->input_max, raw_ends) > 0;
     free(data);
     free(out);
+    free(raw_ends);
     return done;
 }
 
@@ -88,11 +91,15 @@ size_t weir_zstd_packer_bytes(int level, size_t input_max)
     return bytes;
 }
 
+size_t weir_zstd_pack_records(size_t bytes)
+{
+    return 2 * (bytes / BLOCK_INPUT_BYTES + 1); /* a piece and the next one are longer than a block */
+}
+
 size_t weir_zstd_pack_bound(size_t bytes)
 {
-    size_t blocks = bytes / BLOCK_INPUT_BYTES + 1;
-    return blocks * (ZSTD_compressBound(BLOCK_INPUT_BYTES) + HEADER_BYTES + FILL_BYTES_MAX + EMPTY_BLOCK_BYTES) +
-           FRAME_HEADER_MAX;
+    size_t each = ZSTD_compressBound(0) + HEADER_BYTES + FILL_BYTES_MAX + EMPTY_BLOCK_BYTES;
+    return bytes + (bytes >> 8) + weir_zstd_pack_records(bytes) * each + BLOCK_OUTPUT_BYTES;
 }
 
 /* Bytes of the record once it was filled up and, at the end of the frame, closed. */
@@ -121,17 +128,34 @@ static void close_record(struct cursor *cursor, bool last)
 static size_t pack_block(ZSTD_CCtx *encoder, uint8_t *at, const uint8_t *data, size_t bytes)
 {
     ZSTD_inBuffer input = {.src = data, .size = bytes};
-    ZSTD_outBuffer output = {.dst = at, .size = ZSTD_compressBound(BLOCK_INPUT_BYTES) + FRAME_HEADER_MAX};
+    ZSTD_outBuffer output = {.dst = at, .size = BLOCK_OUTPUT_BYTES};
     size_t left = ZSTD_compressStream2(encoder, &output, &input, ZSTD_e_flush);
     return left == 0 && input.pos == input.size ? output.pos : 0;
 }
 
-size_t weir_zstd_pack(struct weir_zstd_packer *packer, uint8_t *out, const uint8_t *data, size_t bytes)
+/* Returns the length of the next piece: up to the last end of a record that fits a block, so that a frame may be cut
+ * between records. A record longer than a block is split. *end: of a record, at `done` or behind. */
+static size_t next_piece(const uint8_t *data, size_t bytes, size_t done, size_t *end)
+{
+    size_t most = weir_min_u64(BLOCK_INPUT_BYTES, bytes - done), piece = 0;
+    while (*end - done <= most) {
+        struct perf_event_header header;
+        piece = *end - done;
+        if (bytes - *end < sizeof(header))
+            break;
+        memcpy(&header, data + *end, sizeof(header));
+        *end += weir_max_u64(header.size, sizeof(header));
+    }
+    return piece > 0 ? piece : most;
+}
+
+size_t weir_zstd_pack(struct weir_zstd_packer *packer, uint8_t *out, const uint8_t *data, size_t bytes,
+                      uint32_t *raw_ends)
 {
     weir_assert(bytes > 0 && bytes <= packer->input_max);
     struct cursor cursor = {.record = out, .used = HEADER_BYTES};
-    for (size_t done = 0; done < bytes;) {
-        size_t piece = weir_min_u64(BLOCK_INPUT_BYTES, bytes - done);
+    for (size_t done = 0, end = 0; done < bytes;) {
+        size_t piece = next_piece(data, bytes, done, &end);
         size_t block = pack_block(packer->encoder, cursor.record + cursor.used, data + done, piece);
         if (block == 0) {
             ZSTD_CCtx_reset(packer->encoder, ZSTD_reset_session_only);
@@ -143,6 +167,7 @@ size_t weir_zstd_pack(struct weir_zstd_packer *packer, uint8_t *out, const uint8
             uint8_t *next = cursor.record + closed_bytes(cursor.used, false);
             memmove(next + HEADER_BYTES, written, block);
             close_record(&cursor, false);
+            *raw_ends++ = (uint32_t)done;
             cursor = (struct cursor){.record = next, .used = HEADER_BYTES};
         }
         cursor.used += block;
@@ -151,5 +176,21 @@ size_t weir_zstd_pack(struct weir_zstd_packer *packer, uint8_t *out, const uint8
     /* The frame's end is written by hand, behind what fills the record up: the encoder need not know. */
     ZSTD_CCtx_reset(packer->encoder, ZSTD_reset_session_only);
     close_record(&cursor, true);
+    *raw_ends = (uint32_t)bytes;
     return (size_t)(cursor.record + cursor.used - out);
+}
+
+size_t weir_zstd_pack_prefix(const uint8_t *packed, size_t bytes, const uint32_t *raw_ends, size_t *raw_bytes)
+{
+    size_t at = 0;
+    *raw_bytes = 0;
+    for (size_t i = 0; bytes - at >= HEADER_BYTES; i++) {
+        struct perf_event_header header;
+        memcpy(&header, packed + at, sizeof(header));
+        if (header.size > bytes - at)
+            break;
+        *raw_bytes = raw_ends[i];
+        at += header.size;
+    }
+    return at;
 }

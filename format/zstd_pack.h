@@ -14,6 +14,9 @@
  *
  * - a record expands to at most mmap_len of HEADER_COMPRESSED: here to at most a chunk.
  *
+ * Blocks end where records of the chunk end, so that a frame that is cut, by a kill or a full disk, loses no more than
+ * the COMPRESSED records that it lacks.
+ *
  * Unlike perf's, the records are multiples of 8 bytes. Empty blocks of three bytes fill the gap, which decoders skip
  * (RFC 8878, 3.1.1.2: Raw_Block of size 0).
  *
@@ -40,11 +43,21 @@ size_t weir_zstd_packer_bytes(int level, size_t input_max);
 /* Returns the room that weir_zstd_pack() needs for its output. */
 size_t weir_zstd_pack_bound(size_t bytes);
 
+/* Returns the most records that weir_zstd_pack() makes of so many bytes. */
+size_t weir_zstd_pack_records(size_t bytes);
+
 /*
  * Compresses [data, data + bytes), 0 < bytes <= input_max, to out, which has room for weir_zstd_pack_bound(bytes).
- * Returns the size of the records written, a multiple of 8; 0: the library refused, so the input has to be written
- * uncompressed; the packer stays usable. Allocates nothing, never blocks.
+ * raw_ends: gets for each record how many bytes of data a decoder has once it has taken the record; room for
+ * weir_zstd_pack_records(bytes). Returns the size of the records written, a multiple of 8; 0: the library refused, so
+ * the input has to be written uncompressed; the packer stays usable. Allocates nothing, never blocks.
  */
-size_t weir_zstd_pack(struct weir_zstd_packer *packer, uint8_t *out, const uint8_t *data, size_t bytes);
+size_t weir_zstd_pack(struct weir_zstd_packer *packer, uint8_t *out, const uint8_t *data, size_t bytes,
+                      uint32_t *raw_ends);
+
+/* Finds the whole records in the first `bytes` bytes of what weir_zstd_pack() wrote. Returns their size; *raw_bytes:
+ * the bytes of data that a decoder has of them. These end inside a record of the data only where that is longer than
+ * 60 KiB. */
+size_t weir_zstd_pack_prefix(const uint8_t *packed, size_t bytes, const uint32_t *raw_ends, size_t *raw_bytes);
 
 #endif

@@ -334,6 +334,11 @@ bool weir_output_lacks_space(int result)
     return result == -ENOSPC || result == -EDQUOT;
 }
 
+bool weir_output_cannot_grow(int result)
+{
+    return weir_output_lacks_space(result) || result == -EFBIG;
+}
+
 bool weir_output_is_full(const struct weir_output *output)
 {
     return output->writes.full || output->writes.held_back;

@@ -8,7 +8,9 @@
  *
  * Spans complete strictly in order, so that at any moment the file holds a whole prefix of the appended spans:
  * weir_output_stable_bytes(). Short and failed completions are retried as their errno deserves. A write that cannot be
- * completed fails the output: its span and all later ones complete with the error, and the stable prefix stays as it
+ * completed fails the output: its span and all later ones complete with the error. Where the write lacked room, the
+ * output first cuts off what lies behind, and fills the room that is left with the span's first bytes: the caller, who
+ * knows where records end, keeps what is whole of them (weir_output_keep()). Otherwise the stable prefix stays as it
  * is.
  *
  * io/ knows nothing of perf.data: it keeps spans whole, and pads with the caller's padding where O_DIRECT needs a
@@ -73,7 +75,8 @@ struct weir_output_options {
 struct weir_output_done {
     void *token;        /* as given to append */
     int result;         /* 0: on file; -errno: neither the span nor a later one is */
-    size_t begun_bytes; /* of a failed span in a stream: bytes that are out already. A file is cut before the span: 0 */
+    size_t begun_bytes; /* of a failed span: so many of its first bytes are in the file, or in the stream. A file is cut
+                         * before the span unless weir_output_keep() follows */
 };
 
 struct weir_output_stats {
@@ -141,10 +144,12 @@ int weir_output_copy_in(struct weir_output *output, int fd, uint64_t offset, uin
 
 /*
  * Sets that many bytes aside for the tail of finish(), a sixteenth of the free space at most; finish() uses them when
- * it finds no other room. At most once, before finish(). Returns the number of bytes; 0 also where the file system
- * makes no nameless files or allocates nothing ahead, and for /dev/null and streams: then finish() does without.
+ * it finds no other room. least: bytes that the tail surely has; what could not be set aside of these is left free when
+ * a span fills the file system up. At most once, before finish().
+ * Returns the number of bytes; 0 also where the file system makes no nameless files or allocates nothing ahead, and for
+ * /dev/null and streams: then finish() does without.
  */
-uint64_t weir_output_set_aside(struct weir_output *output, uint64_t bytes);
+uint64_t weir_output_set_aside(struct weir_output *output, uint64_t bytes, uint64_t least);
 
 /* Overwrites bytes below the data start, synchronously and atomically for bytes <= 8 (checkpoints, final header). */
 int weir_output_patch_head(struct weir_output *output, uint64_t offset, const void *data, size_t bytes);
@@ -190,10 +195,17 @@ int weir_output_flush(struct weir_output *output);
  * in flight. Submits failed writes again where that helps. Returns the number of completions (0 is not an error). */
 unsigned weir_output_reap(struct weir_output *output, struct weir_output_done *done, unsigned max, unsigned wait_ms);
 
+/*
+ * Keeps the first `bytes` of a failed span in its file: from now on they are stable. At most begun_bytes; once, right
+ * after the reap() that gave the span, and not in a stream, which keeps them anyway.
+ */
+void weir_output_keep(struct weir_output *output, size_t bytes);
+
 /* Returns the number of spans appended and not yet reaped. */
 unsigned weir_output_pending(const struct weir_output *output);
 
-/* Returns the bytes of data (from the data start) that are on file and end at a span's end. Monotonic. */
+/* Returns the bytes of data (from the data start) that are on file and end at a span's end, or at the end of what
+ * keep() kept. Monotonic. */
 uint64_t weir_output_stable_bytes(const struct weir_output *output);
 
 /* Fails a stream by that error at once, with all spans on their way. For a reader that has stopped reading. */

@@ -22,6 +22,7 @@
  *
  * Spans complete in order: each is on file when written_end has reached its end.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -285,10 +286,42 @@ void weir_output_settle_spans(struct weir_output *output)
 /* Returns how many bytes are out of a span that is not on file whole. */
 static size_t begun_bytes(const struct weir_output *output, const struct weir_output_span *span)
 {
-    if (!output->file.stream || span->end == UINT64_MAX)
+    if (span->end == UINT64_MAX)
         return 0;
     uint64_t begin = span->end - span->bytes;
     return output->writes.written_end > begin ? output->writes.written_end - begin : 0;
+}
+
+/*
+ * Returns how many bytes of a failed span in a file the caller may keep, and notes where the span begins. The tail gets
+ * the room of the last bytes as far as none could be set aside for it; a limit to the file's size knows no such room.
+ */
+static size_t begin_keeping(struct weir_output *output, const struct weir_output_span *span)
+{
+    size_t begun = begun_bytes(output, span);
+    if (output->file.stream || begun == 0)
+        return begun;
+    output->begun_at = span->end - span->bytes;
+    uint64_t tail = output->writes.error == -EFBIG ? output->tail_least : output->tail_least_beyond;
+    output->begun_bytes = begun - weir_min_u64(tail, begun);
+    return output->begun_bytes;
+}
+
+void weir_output_keep(struct weir_output *output, size_t bytes)
+{
+    weir_assert(!output->file.stream && bytes <= output->begun_bytes);
+    if (bytes > 0)
+        output->stable_end = output->begun_at + bytes;
+    output->begun_bytes = 0;
+}
+
+/* All data is still there: no failed span has been given back. */
+static void fill(struct weir_output *output)
+{
+    if (output->file.stream || output->finished || !output->writes.queue)
+        return;
+    weir_output_writes_fill(&output->writes);
+    weir_output_settle_spans(output);
 }
 
 unsigned weir_output_reap(struct weir_output *output, struct weir_output_done *done, unsigned max, unsigned wait_ms)
@@ -300,6 +333,10 @@ unsigned weir_output_reap(struct weir_output *output, struct weir_output_done *d
 
     /* After a failure the other spans are given back when the kernel holds none of their memory any more. */
     bool failed = output->writes.error < 0 && weir_output_writes_idle(&output->writes);
+    if (failed && !output->filled) {
+        output->filled = true;
+        fill(output);
+    }
     uint64_t complete = failed ? output->span_added : output->span_on_file;
     unsigned count = 0;
     for (; count < max && output->span_reaped < complete; count++, output->span_reaped++) {
@@ -308,7 +345,7 @@ unsigned weir_output_reap(struct weir_output *output, struct weir_output_done *d
         done[count] = (struct weir_output_done){
             .token = span->token,
             .result = on_file ? 0 : output->writes.error,
-            .begun_bytes = on_file ? 0 : begun_bytes(output, span),
+            .begun_bytes = on_file ? 0 : begin_keeping(output, span),
         };
     }
     return count;

@@ -110,6 +110,13 @@ int weir_output_writes_flush(struct weir_output_writes *writes);
 /* Takes completions, waiting up to wait_ms for the first, submits writes again where needed, and moves written_end. */
 void weir_output_writes_collect(struct weir_output_writes *writes, unsigned wait_ms);
 
+/*
+ * After a write has failed for lack of room, and nothing is in flight: cuts the file behind written_end, which frees
+ * the room of later writes, then writes as much of the failed write and of those behind it as there is room for, and
+ * moves written_end. Their data must still be there. Synchronous, through the page cache.
+ */
+void weir_output_writes_fill(struct weir_output_writes *writes);
+
 /* Fails all writes by that error and closes the queue. Only where the kernel holds none of our memory (the queue of a
  * stream), or the queue itself has failed. */
 void weir_output_writes_abandon(struct weir_output_writes *writes, int error);
@@ -154,10 +161,15 @@ struct weir_output {
     void *stream_head;   /* owned; a copy of a stream's head, which is written like the data behind it */
     bool begun;          /* write_head() was called */
     uint64_t head_bytes;
-    uint64_t end;        /* file offset where the next span goes */
-    uint64_t stable_end; /* file offset behind the last span on file that is no part of a whole, or ends one */
-    bool in_whole;       /* between begin_whole() and end_whole() */
-    bool whole_begun;    /* a span of a whole was appended, and its last one was not */
+    uint64_t end;               /* file offset where the next span goes */
+    uint64_t stable_end;        /* file offset behind the last span on file that is no part of a whole, or ends one */
+    bool filled;                /* after a failure: what still found room was written */
+    uint64_t begun_at;          /* file offset of the failed span that is in the file in part; read by keep() */
+    size_t begun_bytes;         /* of this span in the file; 0: there is none */
+    uint64_t tail_least;        /* bytes that the tail needs, by set_aside() */
+    uint64_t tail_least_beyond; /* of these, bytes that could not be set aside */
+    bool in_whole;              /* between begin_whole() and end_whole() */
+    bool whole_begun;           /* a span of a whole was appended, and its last one was not */
     bool finished;
     bool looked_named;   /* a look has found the file with a name */
     bool told_taken;     /* a look has found it removed or cut */
@@ -186,6 +198,9 @@ struct weir_output {
 bool weir_output_give_back(struct weir_output *output);
 
 /* ---- output.c ---- */
+
+/* Whether that -errno means that the file cannot grow here: want of room, or RLIMIT_FSIZE and its kin. */
+bool weir_output_cannot_grow(int result);
 
 /* pwrite(2) of all bytes, through the page cache. 0 or -errno. */
 int weir_output_write_whole(struct weir_output *output, const void *data, size_t bytes, uint64_t offset);

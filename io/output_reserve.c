@@ -15,7 +15,7 @@
 #define FILE_MODE  0600
 #define FREE_SHARE 16
 
-uint64_t weir_output_set_aside(struct weir_output *output, uint64_t bytes)
+uint64_t weir_output_set_aside(struct weir_output *output, uint64_t bytes, uint64_t least)
 {
     const struct weir_output_writes *writes = &output->writes;
     int dir_fd = output->file.dir_fd;
@@ -24,6 +24,7 @@ uint64_t weir_output_set_aside(struct weir_output *output, uint64_t bytes)
     if (dir_fd < 0 || fstatvfs(dir_fd, &space) < 0)
         return 0;
     uint64_t share = (uint64_t)space.f_bavail * space.f_frsize / FREE_SHARE;
+    output->tail_least = output->tail_least_beyond = least;
     bytes = weir_align_down(weir_min_u64(bytes, share), WEIR_OUTPUT_BLOCK_BYTES);
     if (bytes == 0)
         return 0;
@@ -36,6 +37,7 @@ uint64_t weir_output_set_aside(struct weir_output *output, uint64_t bytes)
         return 0;
     }
     output->reserve_fd = fd;
+    output->tail_least_beyond = least - weir_min_u64(least, bytes);
     return bytes;
 }
 

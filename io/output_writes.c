@@ -177,6 +177,9 @@ static void retire(struct weir_output_writes *writes)
         const struct weir_output_write *write = write_at(writes, writes->retired);
         if (write->state != WEIR_OUTPUT_WRITE_OVER)
             return;
+        /* What is on file of the failed write is told once nothing is in flight: until then fill() needs its data. */
+        if (write->number == writes->failed_from && writes->held > 0)
+            return;
         if (write->number <=
             writes->failed_from) /* also the part of the failed one that is written: it uses a full disk up */
             writes->written_end = write->offset + write->written;
@@ -252,6 +255,55 @@ static void complete(struct weir_output_writes *writes, struct weir_output_write
     write->state = WEIR_OUTPUT_WRITE_QUEUED;
     writes->queued++;
     writes->stats.resubmitted++;
+}
+
+/* Writes the rest of a failed write in ever smaller pieces, down to a block. 0 when all of it is on file, or -errno. */
+static int fill_rest(struct weir_output_writes *writes, struct weir_output_write *write)
+{
+    int fd = writes->fds[WEIR_IO_BUFFERED], result = 0;
+    size_t piece = WEIR_IO_WRITE_MAX_BYTES;
+    while (write->written < write->bytes && result == 0) {
+        size_t bytes = weir_min_u64(write->bytes - write->written, piece);
+        struct iovec rest = {.iov_base = (void *)(uintptr_t)(write->data + write->written), .iov_len = bytes};
+        off_t offset = (off_t)(write->offset + write->written);
+        ssize_t written = writes->file_ops->pwritev(writes->ctx, fd, &rest, 1, offset);
+        if (written > 0) {
+            write->file = WEIR_IO_BUFFERED;
+            count_written(writes, write, (uint64_t)written);
+            write->written += (size_t)written;
+        } else if (written == -EINTR || written == -EAGAIN) {
+            result = ++write->retries <= RETRY_MAX ? 0 : (int)written;
+        } else if (bytes > BLOCK_BYTES) {
+            piece = weir_align_up(bytes / 2, BLOCK_BYTES);
+        } else {
+            result = written < 0 ? (int)written : -EIO;
+        }
+    }
+    return result;
+}
+
+void weir_output_writes_fill(struct weir_output_writes *writes)
+{
+    int fd = writes->fds[WEIR_IO_BUFFERED];
+    weir_assert(writes->held == 0 && writes->retired == writes->added);
+    if (!weir_output_cannot_grow(writes->error) ||
+        writes->file_ops->ftruncate(writes->ctx, fd, (off_t)writes->written_end) < 0)
+        return;
+    bool synced = false;
+    for (uint64_t n = writes->failed_from; n < writes->added; n++) {
+        struct weir_output_write *write = write_at(writes, n);
+        if (n > writes->failed_from)
+            write->written = 0; /* what was written of it has just been cut off */
+        int result = fill_rest(writes, write);
+        /* A file system with a journal frees what was cut when the journal commits. */
+        if (weir_output_lacks_space(result) && !synced && writes->file_ops->fsync(writes->ctx, fd) == 0) {
+            synced = true;
+            result = fill_rest(writes, write);
+        }
+        writes->written_end = write->offset + write->written;
+        if (result < 0)
+            return;
+    }
 }
 
 int weir_output_writes_sync(struct weir_output_writes *writes, int fd)

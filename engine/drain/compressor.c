@@ -29,7 +29,7 @@
 
 static void compress(struct weir_zstd_packer *packer, struct weir_compressor_slot *slot)
 {
-    slot->bytes = weir_zstd_pack(packer, slot->data, slot->chunk->data, slot->chunk->used);
+    slot->bytes = weir_zstd_pack(packer, slot->data, slot->chunk->data, slot->chunk->used, slot->raw_ends);
     weir_test_point(WEIR_AT_COMPRESS_DONE);
     atomic_store_explicit(&slot->state, WEIR_COMPRESSOR_DONE, memory_order_release); /* (work-done) */
 }
@@ -130,8 +130,14 @@ static int map_buffers(struct weir_compressor *compressor)
     if (memory == MAP_FAILED)
         return -ENOMEM;
     compressor->memory = (struct iovec){.iov_base = memory, .iov_len = bytes};
-    for (unsigned i = 0; i < compressor->slot_count; i++)
+    size_t records = weir_zstd_pack_records(compressor->setup.chunk_bytes);
+    compressor->raw_ends = calloc(compressor->slot_count * records, sizeof(*compressor->raw_ends));
+    if (!compressor->raw_ends)
+        return -ENOMEM;
+    for (unsigned i = 0; i < compressor->slot_count; i++) {
         compressor->slots[i].data = (uint8_t *)memory + i * each;
+        compressor->slots[i].raw_ends = compressor->raw_ends + i * records;
+    }
     return 0;
 }
 
@@ -182,6 +188,7 @@ void weir_compressor_fini(struct weir_compressor *compressor)
         munmap(compressor->memory.iov_base, compressor->memory.iov_len);
     free(compressor->workers);
     free(compressor->work);
+    free(compressor->raw_ends);
     free(compressor->slots);
     memset(compressor, 0, sizeof(*compressor));
 }
@@ -301,7 +308,8 @@ bool weir_compressor_next(struct weir_compressor *compressor, struct weir_compre
 }
 
 /* Nearly always the oldest. */
-bool weir_compressor_complete(struct weir_compressor *compressor, const struct weir_chunk *chunk)
+struct weir_compressor_bytes weir_compressor_complete(struct weir_compressor *compressor,
+                                                      const struct weir_chunk *chunk)
 {
     uint64_t number = compressor->completed;
     while (number < compressor->appended && slot_at(compressor, number)->chunk != chunk)
@@ -310,7 +318,8 @@ bool weir_compressor_complete(struct weir_compressor *compressor, const struct w
     slot_at(compressor, number)->chunk = NULL;
     while (compressor->completed < compressor->appended && !slot_at(compressor, compressor->completed)->chunk)
         compressor->completed++;
-    return slot_at(compressor, number)->bytes > 0; /* the slot is filled again by this thread only */
+    const struct weir_compressor_slot *slot = slot_at(compressor, number); /* filled again by this thread only */
+    return (struct weir_compressor_bytes){.data = slot->data, .count = slot->bytes, .raw_ends = slot->raw_ends};
 }
 
 unsigned weir_compressor_backlog(const struct weir_compressor *compressor)

@@ -66,6 +66,7 @@ struct weir_compressor_slot {
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic(enum weir_compressor_state) state; /* (work-done) */
     struct weir_chunk *chunk; /* borrowed from the queue until completed, then NULL; written by the writer */
     uint8_t *data;            /* constant: the slot's buffer, 4096-aligned; owned by the compressor */
+    uint32_t *raw_ends;       /* constant: room for weir_zstd_pack(), which fills it; owned by the compressor */
     size_t bytes;             /* compressed; 0: the chunk goes to the file uncompressed. By the thread that sets DONE */
 };
 
@@ -97,6 +98,7 @@ struct weir_compressor {
     _Atomic(struct weir_compressor_slot *) *work; /* owned: borrowed slots */
     unsigned slot_count;                          /* a power of two; of work as well */
     struct iovec memory;                          /* owned: the slots' buffers */
+    uint32_t *raw_ends;                           /* owned: those of all slots */
     struct weir_compressor_worker *workers;       /* owned; at least one, for its packer */
     unsigned worker_count;
 
@@ -155,9 +157,17 @@ struct weir_compressor_result { /* the next bytes of the output */
 /* The next result in order, if it is done. The caller appends it now, and gives the chunk to complete() later. */
 bool weir_compressor_next(struct weir_compressor *compressor, struct weir_compressor_result *result);
 
+/* What a chunk was compressed to; valid until the next submit(). Empty: it was not compressed. */
+struct weir_compressor_bytes {
+    const uint8_t *data;
+    size_t count;
+    const uint32_t *raw_ends; /* as of weir_zstd_pack() */
+};
+
 /* Notes that a chunk of a result is on file or has failed. Its slot is free when all earlier slots are. (Around a
- * rotation the chunks of two outputs complete independently.) Returns whether the chunk was compressed. */
-bool weir_compressor_complete(struct weir_compressor *compressor, const struct weir_chunk *chunk);
+ * rotation the chunks of two outputs complete independently.) */
+struct weir_compressor_bytes weir_compressor_complete(struct weir_compressor *compressor,
+                                                      const struct weir_chunk *chunk);
 
 /* Chunks submitted and not yet returned by next(). */
 unsigned weir_compressor_backlog(const struct weir_compressor *compressor);

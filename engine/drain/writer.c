@@ -11,6 +11,7 @@
 #include "engine/drain/shed.h"
 #include "engine/kernel/test_point.h"
 #include "format/perf_file.h"
+#include "format/zstd_pack.h"
 
 #define GATHER_MS     40           /* between steps while data flows, at most */
 #define GATHER_BYTES  (8ull << 20) /* are worth a step: see docs/performance.md, "The writer" */
@@ -146,18 +147,48 @@ static void tell_more(_Atomic uint64_t *word, uint64_t more)
     atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + more, memory_order_relaxed);
 }
 
-/* Counts the records of a chunk as lost, but for those in its begun bytes. account: of the output that failed. */
+/* Counts the records of a chunk behind its first bytes as lost. account: of the output that failed. */
 static void count_failed(struct weir_writer *writer, const struct weir_writer_account *account,
-                         const struct weir_chunk *chunk, size_t begun_bytes)
+                         const struct weir_chunk *chunk, size_t kept_bytes)
 {
     struct weir_walk_counts of_output = {.samples = account->failed_samples};
-    size_t in_stream = weir_record_whole_bytes(chunk->data, begun_bytes);
-    const uint8_t *data = chunk->data + in_stream;
+    const uint8_t *data = chunk->data + kept_bytes;
     uint64_t before = failed_sum(writer);
-    weir_record_walk(&writer->setup.layout, data, chunk->used - in_stream, &writer->failed);
-    weir_record_walk(&writer->setup.layout, data, chunk->used - in_stream, &of_output);
+    weir_record_walk(&writer->setup.layout, data, chunk->used - kept_bytes, &writer->failed);
+    weir_record_walk(&writer->setup.layout, data, chunk->used - kept_bytes, &of_output);
     if (!atomic_load_explicit(&writer->limited, memory_order_relaxed)) /* our own word */
         tell_more(&writer->told_failed, failed_sum(writer) - before);
+}
+
+/* Returns the bytes of the COMPRESSED records in the first begun_bytes of a chunk that expand to whole records;
+ * *raw_bytes: of these. */
+static size_t whole_packed_bytes(const struct weir_chunk *chunk, const struct weir_compressor_bytes *packed,
+                                 size_t begun_bytes, size_t *raw_bytes)
+{
+    size_t kept_bytes = weir_zstd_pack_prefix(packed->data, begun_bytes, packed->raw_ends, raw_bytes);
+    while (weir_record_whole_bytes(chunk->data, *raw_bytes) < *raw_bytes)
+        kept_bytes = weir_zstd_pack_prefix(packed->data, kept_bytes - 1, packed->raw_ends, raw_bytes);
+    return kept_bytes;
+}
+
+/* Keeps those whole records of a failed chunk that have found room in the output. Returns the bytes of these records
+ * in the chunk. */
+static size_t keep_begun(struct weir_writer *writer, struct weir_output *output, struct weir_writer_account *account,
+                         const struct weir_chunk *chunk, const struct weir_compressor_bytes *packed, size_t begun_bytes)
+{
+    size_t raw_bytes, kept_bytes;
+    if (packed->count > 0) {
+        kept_bytes = whole_packed_bytes(chunk, packed, begun_bytes, &raw_bytes);
+        account->raw_bytes -= chunk->used - raw_bytes;
+        account->compressed_bytes -= packed->count - kept_bytes;
+        writer->packed_in_bytes -= chunk->used - raw_bytes;
+        writer->packed_out_bytes -= packed->count - kept_bytes;
+    } else {
+        kept_bytes = raw_bytes = weir_record_whole_bytes(chunk->data, begun_bytes);
+    }
+    if (!weir_output_is_stream(output) && begun_bytes > 0)
+        weir_output_keep(output, kept_bytes);
+    return raw_bytes;
 }
 
 static void leave_out(struct weir_writer *writer, struct weir_chunk *chunk)
@@ -210,12 +241,12 @@ static void note_latency(struct weir_writer *writer, uint64_t latency_ns)
         atomic_store_explicit(&writer->longest_latency_ns, latency_ns, memory_order_relaxed);
 }
 
-static void complete(struct weir_writer *writer, struct weir_writer_account *account,
+static void complete(struct weir_writer *writer, struct weir_output *output, struct weir_writer_account *account,
                      const struct weir_output_done *done, uint64_t now_ns)
 {
     struct weir_chunk *chunk = done->token;
+    struct weir_compressor_bytes packed = {0};
     int result = done->result;
-    bool is_packed = false;
     if (chunk->kind == WEIR_CHUNK_ROTATION) { /* the records of the rotation itself */
         if (chunk != &writer->first)
             rotation_of(chunk)->records_result = result;
@@ -223,19 +254,22 @@ static void complete(struct weir_writer *writer, struct weir_writer_account *acc
     }
     writer->awaited -= chunk->awaited;
     if (writer->setup.compressor && !chunk->follows)
-        is_packed = weir_compressor_complete(writer->setup.compressor, chunk);
+        packed = weir_compressor_complete(writer->setup.compressor, chunk);
     if (chunk->kind == WEIR_CHUNK_ROUND) {
         count_rounds(writer, account, chunk, result == 0 ? chunk->used : 0);
         weir_chunk_advance(chunk, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE);
         return;
     }
-    count_rounds(writer, account, chunk, result == 0 ? chunk->used : is_packed ? 0 : done->begun_bytes);
+    size_t kept_bytes = result == 0 ? chunk->used : 0;
+    if (result < 0 && !chunk->opaque)
+        kept_bytes = keep_begun(writer, output, account, chunk, &packed, done->begun_bytes);
+    count_rounds(writer, account, chunk, kept_bytes);
     if (chunk->opaque)
         complete_train(writer, account, chunk, result);
     else if (result < 0)
-        count_failed(writer, account, chunk, is_packed ? 0 : done->begun_bytes); /* a frame that is cut is lost */
-    else
-        note_times(account, chunk);
+        count_failed(writer, account, chunk, kept_bytes);
+    if (!chunk->opaque && kept_bytes > 0)
+        note_times(account, chunk); /* of a chunk that was cut: bounds */
     if (result == 0 && chunk->handed_ns > 0 && now_ns >= chunk->handed_ns)
         note_latency(writer, now_ns - chunk->handed_ns);
     weir_pool_put(writer->setup.pool, chunk);
@@ -248,7 +282,7 @@ static bool reap(struct weir_writer *writer, struct weir_output *output, struct 
     unsigned count = weir_output_reap(output, done, REAP_MAX, weir_output_pending(output) > 0 ? wait_ms : 0);
     uint64_t now_ns = count > 0 ? weir_clock_now_ns(writer->setup.clock) : 0;
     for (unsigned i = 0; i < count; i++)
-        complete(writer, account, &done[i], now_ns);
+        complete(writer, output, account, &done[i], now_ns);
     return count > 0;
 }
 

@@ -192,7 +192,7 @@ static int write_file_head(struct weir_record_file *file, const struct weir_file
         if (result == 0)
             result = weir_output_write_head(file->output, head.data, head.used);
         if (result == 0)
-            weir_output_set_aside(file->output, head.used + BUILD_IDS_BYTES);
+            weir_output_set_aside(file->output, head.used + BUILD_IDS_BYTES, head.used);
         else
             weir_error_set_errno(err, result, "cannot write the head of %s", file->path);
     }

@@ -557,10 +557,11 @@ static void write_compressed(struct byte_sample *sample)
 {
     static const uint8_t input[4096];
     static const uint8_t zstd_magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+    uint32_t raw_end;
     struct weir_zstd_packer *packer = weir_zstd_packer_new(1, sizeof(input));
     uint8_t *space = weir_buf_extend(&sample->bytes, weir_zstd_pack_bound(sizeof(input)));
     cr_assert(packer && space);
-    sample->bytes.used = weir_zstd_pack(packer, space, input, sizeof(input));
+    sample->bytes.used = weir_zstd_pack(packer, space, input, sizeof(input), &raw_end);
     weir_zstd_packer_free(packer);
     byte_sample_header(sample, WEIR_RECORD_COMPRESSED, 0);
     byte_sample_length(sample, 'n', sample->bytes.used - HEADER_BYTES);

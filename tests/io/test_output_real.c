@@ -347,7 +347,7 @@ static int finish_on_full(uint64_t bytes, uint64_t set_aside)
     memset(tail, 'a', sizeof(tail));
     cr_assert_eq(weir_output_open(&output, path_in("mount/file"), &options, &err), 0, "%s", err.what);
     cr_assert_eq(weir_output_write_head(output, head, sizeof(head)), 0);
-    cr_assert_eq(weir_output_set_aside(output, bytes), set_aside);
+    cr_assert_eq(weir_output_set_aside(output, bytes, bytes), set_aside);
     weir_output_append(output, span, sizeof(span), -1, false, NULL);
     weir_output_push_tail(output);
     while (weir_output_reap(output, &done, 1, 1000) == 0)
@@ -395,7 +395,7 @@ Test(output_real, a_sixteenth_of_what_is_free_is_set_aside_at_most_and_given_bac
     mount_tmpfs("size=1m");
     cr_assert_eq(weir_output_open(&output, path_in("mount/file"), &(struct weir_output_options){0}, &err), 0);
     statvfs(path_in("mount"), &before);
-    cr_expect_eq(weir_output_set_aside(output, 1 << 20), 1 << 16);
+    cr_expect_eq(weir_output_set_aside(output, 1 << 20, 1 << 12), 1 << 16);
     statvfs(path_in("mount"), &during);
     cr_expect_eq((before.f_bfree - during.f_bfree) * before.f_frsize, 1 << 16);
     cr_assert_eq(weir_output_finish(output, NULL, 0), 0);
@@ -411,10 +411,10 @@ Test(output_real, nothing_is_set_aside_where_nothing_can_be_allocated)
     struct weir_error err;
     refuse_call(SYS_fallocate, EOPNOTSUPP);
     cr_assert_eq(weir_output_open(&output, path_in("file"), &(struct weir_output_options){0}, &err), 0);
-    cr_expect_eq(weir_output_set_aside(output, SET_ASIDE_BYTES), 0);
+    cr_expect_eq(weir_output_set_aside(output, SET_ASIDE_BYTES, 0), 0);
     weir_output_close(output);
     cr_assert_eq(weir_output_open(&output, "/dev/null", &(struct weir_output_options){0}, &err), 0);
-    cr_expect_eq(weir_output_set_aside(output, SET_ASIDE_BYTES), 0);
+    cr_expect_eq(weir_output_set_aside(output, SET_ASIDE_BYTES, 0), 0);
     weir_output_close(output);
 }
 

@@ -465,3 +465,40 @@ Test(output_sim, a_whole_does_not_begin_in_padding)
     cr_assert_eq(append_small(&padded, 2, 8), LARGE_END + PADDED + 8);
     close_padded(&padded, (size_t[]){LARGE_BYTES, 8, 8}, 3);
 }
+
+/* ---- a span that finds room for its first bytes ---- */
+
+/* Room for some of the second span: the caller keeps what it likes of that. */
+static void check_kept(size_t room_bytes)
+{
+    struct fake_io *fake =
+        fake_io_new(&(struct fake_io_options){.space_bytes = OUTPUT_RIG_HEAD_BYTES + PLACE_BYTES + room_bytes});
+    struct weir_output *output = open_output(fake, NULL);
+    uint64_t *spans[] = {malloc(PLACE_BYTES), malloc(PLACE_BYTES), malloc(PLACE_BYTES)};
+    for (unsigned i = 0; i < 3; i++) {
+        span_fill(spans[i], i, PLACE_BYTES);
+        weir_output_append(output, spans[i], PLACE_BYTES, -1, false, spans[i]);
+    }
+    struct weir_output_done done[3];
+    unsigned count = 0;
+    for (unsigned i = 0; i < 3 && count < 3; i++)
+        count += weir_output_reap(output, done + count, 3 - count, 1);
+    cr_assert(count == 3 && done[0].result == 0 && done[1].result < 0 && done[2].result < 0);
+    cr_expect(done[1].begun_bytes == room_bytes && done[2].begun_bytes == 0, "%zu", done[1].begun_bytes);
+    size_t kept = room_bytes / 2 / 8 * 8;
+    weir_output_keep(output, kept);
+    cr_expect_eq(weir_output_stable_bytes(output), PLACE_BYTES + kept);
+    cr_expect_eq(weir_output_finish(output, "", 0), 0);
+    cr_expect_eq(fake_io_size(fake), OUTPUT_RIG_HEAD_BYTES + PLACE_BYTES + kept);
+    cr_expect_eq(memcmp(fake_io_bytes(fake) + OUTPUT_RIG_HEAD_BYTES + PLACE_BYTES, spans[1], kept), 0);
+    weir_output_close(output);
+    fake_io_free(fake);
+    for (unsigned i = 0; i < 3; i++)
+        free(spans[i]);
+}
+
+Test(output_sim, first_bytes_of_a_span_that_found_no_room_may_be_kept)
+{
+    check_kept(100000);
+    check_kept(0);
+}

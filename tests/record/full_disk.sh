@@ -226,6 +226,22 @@ test_rotation_ends_the_recording_when_it_has_nothing_to_remove() {
 
 # ---- stop ----
 
+# Less than a chunk has room: of it goes to the file what does.
+test_smallest_tmpfs_is_filled_up_to_the_last_record() {
+    local option
+    mount_tmpfs 512k
+    for option in '' -z; do
+        rm -f small/it.data
+        # shellcheck disable=SC2086 # one word or none
+        weir_record $option -o small/it.data "${syscalls[@]}" -m 1M -- "$WEIR_LOAD" getppid 300000
+        expect_eq "status" "$status" 125
+        expect_line err "weir: cannot write to small/it.data: No space left on device"
+        expect_at_least "samples with '$option'" "$(told_samples)" 1000
+        expect_balance small/it.data
+        expect_all_losses_told
+    done
+}
+
 test_full_ext4_ends_the_recording_but_not_the_command() {
     mount_ext4 16m
     ends_the_recording "No space left on device"
