@@ -39,6 +39,8 @@
 #include "cli/status_command.h"
 #include "cli/status_options.h"
 #include "cli/top_command.h"
+#include "cli/version_command.h"
+#include "cli/version_options.h"
 #include "engine/kernel/privileges.h"
 
 #define NAME_BYTES 128
@@ -54,10 +56,12 @@ static const struct {
     {&weir_status_command, weir_status_main}, {&weir_top_command, weir_top_main},
     {&weir_list_command, weir_list_main},     {&weir_recover_command, weir_recover_main},
     {&weir_doctor_command, weir_doctor_main}, {&weir_bench_drain_command, weir_bench_drain_main},
-    {&weir_report_command, weir_report_main}, {&weir_help_command, help_main},
+    {&weir_report_command, weir_report_main}, {&weir_version_command, weir_version_main},
+    {&weir_help_command, help_main},
 };
 
-#define BINDING_COUNT WEIR_ARRAY_COUNT(bindings)
+#define BINDING_COUNT  WEIR_ARRAY_COUNT(bindings)
+#define RECORD_BINDING 0
 
 const struct weir_command *weir_cli_command(size_t index)
 {
@@ -108,9 +112,37 @@ static size_t match_name(const char *name, char *const *words)
     }
 }
 
+/* Commands of perf that read recordings, and that weir does not have. */
+static const char *const perf_readers[] = {
+    "annotate", "archive", "buildid-list", "c2c", "data",  "diff",   "evlist",    "inject", "kmem",
+    "kvm",      "kwork",   "lock",         "mem", "sched", "script", "timechart", "trace",
+};
+
+static bool is_perf_reader(const char *word)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(perf_readers); i++) {
+        if (strcmp(word, perf_readers[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int fail_perf_command(const char *word, struct weir_error *err)
+{
+    bool reads = is_perf_reader(word);
+    weir_error_set(err, -EINVAL, "weir has no command '%s'", word);
+    if (reads)
+        weir_error_hint(err, "perf reads what weir records: perf %s -i perf.data", word);
+    else
+        weir_error_hint(err, "weir records and does not count: perf %s", word);
+    return -EINVAL;
+}
+
 /* words[0] is not NULL. -EINVAL with err that names the nearest command. */
 static int fail_unknown_command(char *const *words, struct weir_error *err)
 {
+    if (is_perf_reader(words[0]) || strcmp(words[0], "stat") == 0)
+        return fail_perf_command(words[0], err);
     struct weir_suggest suggest;
     weir_suggest_init(&suggest, words[0]);
     const char *group_member = NULL;
@@ -184,7 +216,7 @@ static int help_main(const struct weir_invocation *invocation)
 static int show_version(const struct weir_print *print)
 {
     struct weir_buf text = WEIR_BUF_INIT;
-    weir_buf_printf(&text, "weir %s\n", WEIR_VERSION);
+    weir_version_append(&text);
     return weir_answer_text(print, &text);
 }
 
@@ -214,6 +246,20 @@ static sigset_t ignored_signals(void)
     return ignored;
 }
 
+/* Whether the program was called in the place of perf's recorder, as perf's exec path has it. */
+static bool is_called_perf_record(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return strcmp(slash ? slash + 1 : name, "perf-record") == 0;
+}
+
+static int run_command(int index, int argc, char **argv, char *const *arguments)
+{
+    const struct weir_invocation invocation = {
+        .argv = argv, .argc = (size_t)argc, .arguments = arguments, .ignored = ignored_signals()};
+    return bindings[index].run(&invocation);
+}
+
 int weir_cli_main(int argc, char **argv)
 {
     struct weir_print print = {.stream = stderr};
@@ -225,6 +271,8 @@ int weir_cli_main(int argc, char **argv)
     }
 
     char *const *words = argc > 0 ? argv + 1 : argv;
+    if (argc > 0 && is_called_perf_record(argv[0]))
+        return run_command(RECORD_BINDING, argc, argv, words);
     struct weir_top_arguments arguments = {0};
     size_t used;
     int result = weir_options_parse(&weir_top_options, &arguments, words, &used, &err);
@@ -243,7 +291,5 @@ int weir_cli_main(int argc, char **argv)
     int index = find_command(words, &used, &err);
     if (index < 0)
         return weir_answer_refusal(&print, index, &err);
-    struct weir_invocation invocation = {
-        .argv = argv, .argc = (size_t)argc, .arguments = words + used, .ignored = ignored_signals()};
-    return bindings[index].run(&invocation);
+    return run_command(index, argc, argv, words + used);
 }

@@ -66,6 +66,13 @@ static const struct weir_option top_options[] = {
         .section = "Other options",
         .help = "print the version",
     },
+    {
+        .short_name = 'V',
+        .kind = WEIR_OPTION_FLAG,
+        .field = WEIR_OPTION_FIELD(struct weir_top_arguments, version, bool),
+        .section = "Other options",
+        .help = "print the version",
+    },
     WEIR_OPTION_HELP_ROW,
 };
 

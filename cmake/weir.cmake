@@ -109,3 +109,29 @@ function(weir_test_program name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${ARG_LABELS}"
     ENVIRONMENT "${ARG_ENV}")
 endfunction()
+
+# weir_optional_part(NAME BUILT WHAT): a part that this program is built with or without; `weir version` tells of it.
+function(weir_optional_part name built what)
+  if(built)
+    set(built true)
+  else()
+    set(built false)
+  endif()
+  set_property(GLOBAL APPEND_STRING PROPERTY WEIR_BUILD_PARTS "{\"${name}\", ${built}, \"${what}\"}, ")
+endfunction()
+
+# weir_write_build_facts(FILE): the commit and the optional parts, as C. git archive writes the commit into commit.txt.
+function(weir_write_build_facts file)
+  file(READ ${CMAKE_SOURCE_DIR}/cmake/commit.txt WEIR_COMMIT)
+  string(STRIP "${WEIR_COMMIT}" WEIR_COMMIT)
+  if(WEIR_COMMIT MATCHES "Format")
+    set(WEIR_COMMIT "")
+    find_program(WEIR_GIT git)
+    if(WEIR_GIT AND EXISTS ${CMAKE_SOURCE_DIR}/.git)
+      execute_process(COMMAND ${WEIR_GIT} -C ${CMAKE_SOURCE_DIR} log -1 --format=%h
+        OUTPUT_VARIABLE WEIR_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    endif()
+  endif()
+  get_property(WEIR_BUILD_PARTS GLOBAL PROPERTY WEIR_BUILD_PARTS)
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/build_facts.h.in ${file} @ONLY)
+endfunction()

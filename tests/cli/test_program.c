@@ -198,10 +198,50 @@ Test(program, version_is_one_line)
 {
     struct weir_buf text = WEIR_BUF_INIT;
     cr_expect_eq(run("--version", &text), 0);
-    cr_expect_str_eq(weir_buf_str(&text), "weir " WEIR_VERSION "\n");
+    char line[64];
+    snprintf(line, sizeof(line), "%s", weir_buf_str(&text));
+    cr_expect_eq(strncmp(line, "weir " WEIR_VERSION, strlen("weir " WEIR_VERSION)), 0, "%s", line);
+    cr_expect_str_eq(strchr(line, '\n'), "\n");
+    static const char *const doors[] = {"-v", "-V", "version"};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(doors); i++) {
+        weir_buf_reset(&text);
+        cr_expect_eq(run(doors[i], &text), 0);
+        cr_expect_str_eq(weir_buf_str(&text), line, "%s", doors[i]);
+    }
+    weir_buf_fini(&text);
+}
+
+Test(program, version_tells_the_optional_parts)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    cr_expect_eq(run("version --build-options", &text), 0);
+    cr_expect_not_null(strstr(weir_buf_str(&text), "seccomp: [ "), "%s", weir_buf_str(&text));
     weir_buf_reset(&text);
-    cr_expect_eq(run("-v", &text), 0);
-    cr_expect_str_eq(weir_buf_str(&text), "weir " WEIR_VERSION "\n");
+    cr_expect_eq(run("version --json", &text), 0);
+    cr_expect_not_null(strstr(weir_buf_str(&text), "\"parts\":{\"seccomp\":"), "%s", weir_buf_str(&text));
+    weir_buf_fini(&text);
+}
+
+Test(program, commands_of_perf_are_named_with_who_has_them)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    cr_expect_eq(run("script 2>&1", &text), 129);
+    cr_expect_str_eq(weir_buf_str(&text), "weir: weir has no command 'script'\n"
+                                          "hint: perf reads what weir records: perf script -i perf.data\n");
+    weir_buf_reset(&text);
+    cr_expect_eq(run("stat 2>&1", &text), 129);
+    cr_expect_str_eq(weir_buf_str(&text), "weir: weir has no command 'stat'\n"
+                                          "hint: weir records and does not count: perf stat\n");
+    weir_buf_fini(&text);
+}
+
+Test(program, called_perf_record_it_records)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    const char *command = "folder=$(mktemp -d) && ln -s \"$WEIR_PROGRAM\" $folder/perf-record && { $folder/perf-record "
+                          "--freq=x 2>&1; status=$?; rm -r $folder; exit $status; }";
+    cr_expect_eq(run_shell(command, &text), 129);
+    cr_expect_not_null(strstr(weir_buf_str(&text), "'--freq'"), "%s", weir_buf_str(&text));
     weir_buf_fini(&text);
 }
 
