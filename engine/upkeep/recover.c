@@ -429,24 +429,35 @@ static int make_plan(const struct weir_recover_options *options, struct weir_rec
     return result;
 }
 
-int weir_recover_run(const struct weir_recover_options *options, struct weir_recovery *recovery, struct weir_error *err)
+/* The place is found before the plan is made, which is for this file. */
+static int plan_and_recover_in_place(const struct weir_recover_options *options, struct weir_recovery *recovery,
+                                     struct weir_error *err)
 {
-    struct place place; /* of what is changed in place; found before the plan, which is for this file */
+    struct place place;
     char *copy;
     int found = find_place(options->input_path, &copy, &place);
     if (found == 0)
         enter(&place);
     int result = make_plan(options, recovery, err);
     if (result == 0) {
-        if (options->output_path)
-            result = recover_to(options->input_path, options->output_path, recovery, err);
-        else if (found < 0)
-            result = weir_error_set_errno(err, found, "cannot recover %s in place", options->input_path);
-        else
-            result = recover_in_place(&place, recovery, err);
+        result = found < 0 ? weir_error_set_errno(err, found, "cannot recover %s in place", options->input_path)
+                           : recover_in_place(&place, recovery, err);
         if (result < 0)
             weir_recovery_fini(recovery);
     }
     leave_place(&place, copy);
+    return result;
+}
+
+int weir_recover_run(const struct weir_recover_options *options, struct weir_recovery *recovery, struct weir_error *err)
+{
+    if (!options->output_path)
+        return plan_and_recover_in_place(options, recovery, err);
+    int result = make_plan(options, recovery, err);
+    if (result < 0)
+        return result;
+    result = recover_to(options->input_path, options->output_path, recovery, err);
+    if (result < 0)
+        weir_recovery_fini(recovery);
     return result;
 }
