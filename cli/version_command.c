@@ -47,7 +47,7 @@ int weir_version_main(const struct weir_invocation *invocation)
     size_t used;
     int result = weir_options_parse(&weir_version_command.options, &arguments, invocation->arguments, &used, &err);
     if (result == WEIR_OPTIONS_HELP)
-        return weir_answer_help(&print, &weir_version_command);
+        return weir_answer_help(&print, &weir_version_command, invocation->arguments);
     if (result == 0 && invocation->arguments[used])
         result = weir_error_set(&err, -EINVAL, "unexpected argument '%s'", invocation->arguments[used]);
     if (result < 0)
