@@ -12,6 +12,7 @@
 #include "cli/bench_series.h"
 #include "cli/exit_status.h"
 #include "cli/record_report.h"
+#include "cli/record_status.h"
 #include "engine/sim/simulate.h"
 #include "engine/sim/simulate_search.h"
 
@@ -44,7 +45,12 @@ static int simulate(struct weir_bench_arguments *arguments, struct weir_print *p
     struct weir_simulate_options options = weir_bench_arguments_simulate_options(arguments);
     struct weir_simulate_result result = {0};
     struct weir_simulate_found found;
+    struct weir_record_status shown;
+    if (weir_record_status_begin(&shown, &(struct weir_status_choice){.kind = WEIR_STATUS_AUTO}, print))
+        options.record.watch = &shown.watch;
+    shown.watch.enter_step = NULL; /* there are several runs, each with an end of its own */
     code = weir_simulate_search(&options, arguments->goal, arguments->probe_ns, &found, &result, &err);
+    weir_record_status_end(&shown);
     if (code == 0)
         code = weir_bench_check_balance(&result, &err);
 

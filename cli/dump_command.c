@@ -7,6 +7,7 @@
 #include "cli/answer.h"
 #include "cli/dump_options.h"
 #include "cli/exit_status.h"
+#include "cli/progress.h"
 #include "engine/upkeep/sandbox.h"
 #include "format/dump.h"
 
@@ -26,7 +27,10 @@ static int dump(struct weir_dump_arguments *arguments, struct weir_print *print)
     if (code < 0)
         return weir_answer_refusal(print, code, &err);
     struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_READING, .notices = &notices};
-    const struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
+    struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
+    struct weir_progress progress;
+    weir_progress_begin(&progress, print, "weir dump", true);
+    gate.progress = weir_progress_of_input(&progress);
     const struct weir_dump_options options = {
         .path = arguments->input_path,
         .filter = &arguments->filter,
@@ -37,6 +41,7 @@ static int dump(struct weir_dump_arguments *arguments, struct weir_print *print)
         .write = write_out,
     };
     code = weir_dump_run(&options, &records, &err);
+    weir_progress_end(&progress);
     struct weir_error output_error = {0};
     int flushed = weir_print_output("", &output_error);
     if (code < 0)

@@ -8,6 +8,7 @@
 #include "cli/answer.h"
 #include "cli/exit_status.h"
 #include "cli/inspect_options.h"
+#include "cli/progress.h"
 #include "engine/upkeep/sandbox.h"
 #include "format/info.h"
 #include "format/timeline_text.h"
@@ -46,7 +47,10 @@ static int show_timeline(const struct weir_inspect_arguments *arguments, struct 
     struct weir_error err = {0}, output_error = {0};
     const struct weir_notice_sink notices = weir_print_sink(print);
     struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_READING, .notices = &notices};
-    const struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
+    struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
+    struct weir_progress progress;
+    weir_progress_begin(&progress, print, "weir info", true);
+    gate.progress = weir_progress_of_input(&progress);
     const struct weir_timeline_options options = {
         .path = arguments->input_path,
         .json = arguments->json,
@@ -56,6 +60,7 @@ static int show_timeline(const struct weir_inspect_arguments *arguments, struct 
     };
     signal(SIGPIPE, SIG_DFL); /* weir info --timeline | head ends as cat | head does */
     int code = weir_timeline_show(&options, &err);
+    weir_progress_end(&progress);
     int flushed = weir_print_output("", &output_error);
     if (code < 0)
         weir_print_error(print, &err);
@@ -77,8 +82,12 @@ int weir_info_main(const struct weir_invocation *invocation)
     struct weir_buf text = WEIR_BUF_INIT;
     const struct weir_notice_sink notices = weir_print_sink(&print);
     struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_READING, .notices = &notices};
-    const struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
+    struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
+    struct weir_progress progress;
+    weir_progress_begin(&progress, &print, "weir info", false);
+    gate.progress = weir_progress_of_input(&progress);
     int code = weir_info_append(arguments.input_path, &gate, arguments.json, &text, &err);
+    weir_progress_end(&progress);
     return end(&print, &text, code, &err);
 }
 
@@ -95,8 +104,12 @@ int weir_verify_main(const struct weir_invocation *invocation)
     print.quiet = arguments.quiet;
     const struct weir_notice_sink notices = weir_print_sink(&print);
     struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_READING, .notices = &notices};
-    const struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
+    struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
+    struct weir_progress progress;
+    weir_progress_begin(&progress, &print, "weir verify", false);
+    gate.progress = weir_progress_of_input(&progress);
     int code = weir_verify_append(arguments.input_path, &gate, &text, &failures, &err);
+    weir_progress_end(&progress);
     if (arguments.quiet && code == 0)
         weir_buf_reset(&text);
     status = end(&print, &text, code, &err);

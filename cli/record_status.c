@@ -59,6 +59,9 @@ static void show_figures(void *ctx, const struct weir_record_figures *figures)
 {
     struct weir_record_status *status = ctx;
     char text[WEIR_STATUS_TEXT_BYTES];
+    if (status->ticks > 0 &&
+        figures->elapsed_ns < status->before[(status->ticks - 1) % WEIR_RECORD_STATUS_MEMORY].elapsed_ns)
+        status->ticks = 0; /* another run of a benchmark */
     const struct weir_record_figures before = earlier(status);
     unsigned columns = status->has_line ? weir_status_line_columns(&status->line) : PLAIN_COLUMNS;
     weir_status_text_recording(text, figures, &before, columns, status->colors);

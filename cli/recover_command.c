@@ -9,6 +9,7 @@
 
 #include "cli/answer.h"
 #include "cli/exit_status.h"
+#include "cli/progress.h"
 #include "cli/recover_options.h"
 #include "engine/upkeep/recover.h"
 #include "format/text_out.h"
@@ -78,15 +79,19 @@ static int recover(const struct weir_recover_arguments *arguments, struct weir_p
     int length = snprintf(default_path, sizeof(default_path), "%.*s" SUFFIX, bytes_of_name(arguments->input_path),
                           arguments->input_path);
     const struct weir_notice_sink notices = weir_print_sink(print);
+    struct weir_progress progress;
+    weir_progress_begin(&progress, print, "weir recover", false);
     const struct weir_recover_options options = {
         .input_path = arguments->input_path,
         .output_path = arguments->in_place ? NULL : output_path,
         .assume_same_boot = arguments->assume_this_kernel,
         .notices = &notices,
+        .progress = weir_progress_of_input(&progress),
     };
     int code = length < (int)sizeof(default_path)
                    ? weir_recover_run(&options, &recovery, &err)
                    : weir_error_set(&err, -ENAMETOOLONG, "the name of the input is too long");
+    weir_progress_end(&progress);
     if (code < 0)
         weir_print_error(print, &err);
     else

@@ -25,6 +25,7 @@
 #define MAGIC_1             0x454c494646524550ull /* "PERFFILE" */
 #define MAGIC_BIG_ENDIAN    0x50455246494c4532ull
 #define COMPRESSED_MMAP_LEN 16
+#define PROGRESS_BYTES      (1u << 20)
 
 /* ---- open ---- */
 
@@ -182,10 +183,23 @@ static int find_expanded_max(struct weir_perf_input *input)
     return found == -ENOMEM ? found : 0;
 }
 
+static void await_progress(struct weir_perf_input *input, uint64_t from)
+{
+    input->progress_at = input->progress.tell ? from + PROGRESS_BYTES : UINT64_MAX;
+}
+
+static void tell_progress(struct weir_perf_input *input, uint64_t offset)
+{
+    const struct weir_byte_source *source = input->part.fd >= 0 ? &input->part : &input->source;
+    input->progress.tell(input->progress.ctx, offset, source->file_bytes);
+    await_progress(input, offset);
+}
+
 static int start_streaming(struct weir_perf_input *input, const struct weir_byte_source *source, uint64_t offset,
                            uint64_t end, struct weir_error *err)
 {
     weir_record_stream_fini(&input->stream);
+    await_progress(input, offset);
     int result = weir_record_stream_init(&input->stream, source, offset, end);
     if (result == 0)
         result = find_expanded_max(input);
@@ -206,6 +220,8 @@ int weir_perf_input_open_gated(struct weir_perf_input *input, const char *path, 
     int result = open_source(input, path, err);
     if (result == 0 && gate)
         result = gate->opened(gate->ctx, err);
+    if (gate)
+        input->progress = gate->progress;
     if (result == 0)
         result = read_form(input, err);
     if (result == 0)
@@ -265,6 +281,8 @@ static void hint_at_recovery(const struct weir_perf_input *input, struct weir_er
 int weir_perf_input_next_here(struct weir_perf_input *input, struct weir_record_view *record, struct weir_error *err)
 {
     int result = weir_record_stream_next(&input->stream, record, err);
+    if (result == 1 && record->offset >= input->progress_at)
+        tell_progress(input, record->offset);
     if (result == -EBADMSG)
         hint_at_recovery(input, err);
     if (result == 1 && input->is_pipe) {

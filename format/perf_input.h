@@ -26,6 +26,13 @@
 #define WEIR_FEATURES_KNOWN    32u /* features with known contents are below this */
 #define WEIR_FEATURE_MAX_BYTES (64ull << 20)
 
+/* Hears how far the reading is: the offset of a record in its file, about each mebibyte, and the size of the file (0: a
+ * stream). tell NULL: nobody wants to know. Called by the thread that reads; must not block. */
+struct weir_input_progress {
+    void (*tell)(void *ctx, uint64_t done_bytes, uint64_t total_bytes);
+    void *ctx; /* borrowed */
+};
+
 struct weir_perf_input {
     struct weir_byte_source source; /* the file, the stream, or DIR/data */
     struct weir_byte_source part;   /* DIR/data.N while it is being read; fd -1 otherwise */
@@ -51,6 +58,8 @@ struct weir_perf_input {
     struct weir_buf payloads[WEIR_FEATURES_KNOWN]; /* of a pipe */
 
     struct weir_record_stream stream;
+    struct weir_input_progress progress;
+    uint64_t progress_at; /* offset of the record with which progress is told next; UINT64_MAX: nobody wants to know */
 };
 
 /* A callback between the opening of a recording and the reading of its first byte. */
@@ -59,6 +68,7 @@ struct weir_input_gate {
      * them. 0; -errno with err ends the opening. */
     int (*opened)(void *ctx, struct weir_error *err);
     void *ctx; /* borrowed */
+    struct weir_input_progress progress;
 };
 
 /*

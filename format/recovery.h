@@ -49,6 +49,7 @@ struct weir_recovery_options {
     const struct weir_input_gate
         *gate;             /* may be NULL; called before tracefs and proc are opened, and the input again */
     bool assume_same_boot; /* skips the checks of kernel map and times */
+    struct weir_input_progress progress; /* for engine/upkeep/recovery_child.h, which makes the gate */
 };
 
 struct weir_recovery_part { /* a file DIR/data.N of a directory */

@@ -22,6 +22,7 @@
 #include "engine/session/data_path.h"
 #include "engine/session/file_series.h"
 #include "engine/session/record_modes.h"
+#include "engine/session/status.h"
 #include "engine/sim/sim_disk.h"
 #include "engine/sim/sim_kernel.h"
 
@@ -51,8 +52,9 @@ struct simulation {
     struct weir_io_ops disk_ops; /* of disk */
     struct weir_sim_producers *producers;
     struct weir_sim_stage stage;
-    int done_fd;     /* owned */
-    uint64_t random; /* state of the random times of snapshots */
+    int done_fd;         /* owned */
+    uint64_t random;     /* state of the random times of snapshots */
+    uint64_t tell_at_ns; /* the next call of options->record.watch */
 };
 
 /* ---- setting up ---- */
@@ -203,19 +205,39 @@ static uint64_t snapshot_perhaps(struct simulation *s, uint64_t now_ns)
     return now_ns + WEIR_NS_PER_MS;
 }
 
+/* Tells the watch when it is due. Returns the time of the next call. */
+static uint64_t tell_watch(struct simulation *s, uint64_t begun_ns, uint64_t now_ns)
+{
+    const struct weir_record_watch *watch = s->options->record.watch;
+    if (!watch || !watch->tell_figures)
+        return UINT64_MAX;
+    if (now_ns >= s->tell_at_ns && s->tell_at_ns > 0) {
+        struct weir_record_figures figures;
+        weir_status_gather(
+            &(struct weir_status_sources){
+                .state = "enabled", .elapsed_ns = now_ns - begun_ns, .files = 1, .pipeline = &s->path.pipeline},
+            &figures);
+        watch->tell_figures(watch->ctx, &figures);
+    }
+    if (now_ns >= s->tell_at_ns)
+        s->tell_at_ns = now_ns + watch->period_ms * WEIR_NS_PER_MS;
+    return s->tell_at_ns;
+}
+
 /* The coordinator's loop of a simulated run. It ends when `producers` threads are done, at until_ns, by a signal, or
  * when the output fails. */
 static void run(struct simulation *s, unsigned producers, uint64_t until_ns)
 {
     struct weir_pipeline *pipeline = &s->path.pipeline;
     uint64_t done = 0;
-    uint64_t now_ns = weir_clock_now_ns(&weir_clock_monotonic);
+    uint64_t now_ns = weir_clock_now_ns(&weir_clock_monotonic), begun_ns = now_ns;
     while (done < producers && now_ns < until_ns &&
            atomic_load_explicit(&pipeline->writer.error, memory_order_relaxed) == 0 &&
            !weir_coordinator_is_hurried(&s->coordinator)) {
         uint64_t snapshot_ns = snapshot_perhaps(s, now_ns);
         uint64_t next_ns = weir_min_u64(weir_rounds_advance(&pipeline->rounds, now_ns), until_ns);
         next_ns = weir_min_u64(next_ns, snapshot_ns);
+        next_ns = weir_min_u64(next_ns, tell_watch(s, begun_ns, now_ns));
         uint64_t wait_ms = next_ns > now_ns ? (next_ns - now_ns) / WEIR_NS_PER_MS + 1 : 0;
         struct pollfd fds[] = {
             {.fd = s->done_fd, .events = POLLIN},

@@ -421,6 +421,7 @@ static int make_plan(const struct weir_recover_options *options, struct weir_rec
         .tracefs_root = options->tracefs_root,
         .proc_root = options->proc_root,
         .assume_same_boot = options->assume_same_boot,
+        .progress = options->progress,
     };
     if (result == 0)
         result = weir_recovery_child_plan(recovery, &plan, options->notices, err);

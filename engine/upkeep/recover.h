@@ -23,6 +23,7 @@ struct weir_recover_options {
     const char *tracefs_root;               /* NULL: the mounted tracefs; tests give a copy */
     const char *proc_root;                  /* NULL: "/proc"; tests give a copy */
     const struct weir_notice_sink *notices; /* may be NULL */
+    struct weir_input_progress progress;    /* of the plan; its process is a child, in which tell() is called */
 };
 
 /*

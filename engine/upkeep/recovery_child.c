@@ -13,7 +13,8 @@
 static void answer(int fd, const struct weir_recovery_options *options, const struct weir_notice_sink *notices)
 {
     struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_RECOVERY, .notices = notices};
-    const struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
+    struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
+    gate.progress = options->progress;
     struct weir_recovery_options bound = *options;
     struct weir_recovery recovery = {0};
     struct weir_error err = {0};

@@ -71,6 +71,7 @@ static const struct rule reading[] = {
     {SCMP_SYS(newfstatat), ANY},
     {SCMP_SYS(statx), ANY},
     {SCMP_SYS(ioctl), 1, UINT32_MAX, TCGETS},
+    {SCMP_SYS(ioctl), 1, UINT32_MAX, TIOCGPGRP}, /* before each status line (cli/status_line.h) */
 #ifdef TCGETS2
     {SCMP_SYS(ioctl), 1, UINT32_MAX, (uint32_t)TCGETS2},
 #endif

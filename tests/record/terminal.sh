@@ -201,3 +201,22 @@ start_record_here() {
 status_tells() {
     XDG_RUNTIME_DIR=$PWD "$WEIR_PROGRAM" status --json "$weir" >told.json 2>/dev/null && grep -q "$1" told.json
 }
+
+test_benchmarks_and_long_reading_show_their_progress() {
+    needs_program strace
+    open_terminal 80 24
+    type_keys "W='$WEIR_PROGRAM'; clear; \"\$W\" bench drain --cpus 2 --rate 50000 --seconds 2 -o it.data >told" Enter
+    await_screen "^$line\$"
+    wait_until grep -q 'start .* s, end' told
+    expect_not_on_screen ' MB/s'
+    # Each read takes long, under the real filter of system calls.
+    type_keys "clear; strace -f -o /dev/null -e inject=pread64:delay_enter=50000 \"\$W\" verify it.data" Enter
+    await_screen '^weir verify: 0:0[0-9]  [0-9]+ %  [0-9]+ of [0-9]+ MB$'
+    await_screen '^ok   balance'
+    expect_not_on_screen 'weir verify: 0:'
+    type_keys "clear; truncate -s -5000 it.data" Enter
+    type_keys "strace -f -o /dev/null -e inject=pread64:delay_enter=50000 \"\$W\" recover -o whole.data it.data" Enter
+    await_screen '^weir recover: 0:0[0-9]  '
+    await_screen 'Left out'
+    expect_not_on_screen 'weir recover: 0:'
+}
