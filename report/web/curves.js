@@ -8,14 +8,14 @@ function drawCurve(place, title, xs, series, xLabel) {
     place.append(box);
     const axis = {stroke: dim, grid: {stroke: line, width: 1}, ticks: {stroke: line}};
     const plot = new uPlot({
-        title, width: Math.max(box.clientWidth, 200), height: 190,
+        title, width: Math.max(box.clientWidth, 200), height: 170,
         scales: {x: {time: false}},
-        axes: [{...axis, label: xLabel, labelSize: 18}, {...axis, size: 64}],
+        axes: [{...axis, size: 30}, {...axis, size: 58}],
         series: [{label: xLabel}, ...series.map((one, i) => ({
             label: one.label, stroke: CURVE_COLORS[i % CURVE_COLORS.length], width: 1.5, points: {show: xs.length < 60},
         }))],
     }, [xs, ...series.map((one) => one.values)], box);
-    new ResizeObserver(() => plot.setSize({width: Math.max(box.clientWidth, 200), height: 190})).observe(box);
+    new ResizeObserver(() => plot.setSize({width: Math.max(box.clientWidth, 200), height: 170})).observe(box);
 }
 
 /* The timeline's intervals by the time of samples: CLOCK_MONOTONIC is moved by the largest difference of the clocks. */

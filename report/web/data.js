@@ -31,11 +31,17 @@ class Recording {
         this.events = raw.events;
         this.cpus = raw.cpus.cpu;
         this.nodes = raw.cpus.node;
+        /* CPUs by node and number: order[place] is an index of cpus, placeOf its inverse. */
+        this.order = this.cpus.map((_, i) => i);
+        this.order.sort((a, b) => this.nodes[a] - this.nodes[b] || this.cpus[a] - this.cpus[b]);
+        this.placeOf = new Int32Array(this.order.length);
+        this.order.forEach((index, place) => { this.placeOf[index] = place; });
         this.rows = raw.samples.rows;
         this.t = times(raw.samples.t);
         for (let i = 0; i < this.t.length; i++)
             this.t[i] *= this.unitNs;
-        this.binNs = raw.samples.bin_units * this.unitNs;
+        this.heatTimes = raw.heat ? times(raw.heat.t).map((t) => t * this.unitNs) : null;
+        this.binNs = (raw.heat ? raw.heat.bin_units : raw.samples.bin_units) * this.unitNs;
         this.lossTimes = times(raw.losses.records.t).map((t) => t * this.unitNs);
     }
 
@@ -168,7 +174,7 @@ function tasksOf(recording, text) {
     return any ? exact : part;
 }
 
-/* The samples of a recording that a selection takes in: calls take(row) for each. Without `time`, of all times. */
+/* The samples of a recording that a selection takes in: calls take(row) for each. With `time` false, of all times. */
 function eachSelected(recording, selection, take, time) {
     const samples = recording.raw.samples, event = selection.events.get(recording);
     const tasks = tasksOf(recording, selection.task), cpus = selection.cpus;
@@ -184,6 +190,25 @@ function eachSelected(recording, selection, take, time) {
         if (selection.node !== null && !(index >= 0 && recording.nodes[index] === selection.node))
             continue;
         take(row);
+    }
+}
+
+/* What heatmaps show of a selection, whatever its time: calls take(ns, index of CPU or -1, samples). Recordings
+ * of many samples have a finer table for heatmaps, which does not know tasks. */
+function eachOfHeat(recording, selection, take) {
+    const {heat, samples} = recording.raw;
+    if (!heat || selection.task.trim() !== '') {
+        eachSelected(recording, selection, (row) =>
+            take(recording.t[row], samples.cpu[row], recording.count(row)), false);
+        return;
+    }
+    const event = selection.events.get(recording);
+    for (let row = 0; row < recording.heatTimes.length; row++) {
+        const cpu = heat.cpu[row];
+        const isOfCpu = !selection.cpus || (cpu >= 0 && selection.cpus.has(recording.cpus[cpu]));
+        const isOfNode = selection.node === null || (cpu >= 0 && recording.nodes[cpu] === selection.node);
+        if (heat.event[row] === event && isOfCpu && isOfNode)
+            take(recording.heatTimes[row], cpu, heat.count[row]);
     }
 }
 

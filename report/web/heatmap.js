@@ -31,7 +31,7 @@ function fitCanvas(canvas, height) {
     return {context, width, height};
 }
 
-/* The value of the deepest color: the greatest one, but well above the mean, so that an even load is of a middle color. */
+/* The value of the deepest color: the greatest one, but well above the mean. So an even load is of a middle color. */
 function highestOf(values) {
     let most = 0, sum = 0, count = 0;
     for (const value of values) {
@@ -130,8 +130,9 @@ class Heatmap {
     cellAt(event) {
         const box = this.canvas.getBoundingClientRect();
         const clamp = (value, most) => Math.max(0, Math.min(most - 1, Math.floor(value)));
+        const part = (event.clientX - box.left - this.left) / (box.width - this.left);
         return {
-            column: clamp((event.clientX - box.left - this.left) / (box.width - this.left) * this.columns, this.columns),
+            column: clamp(part * this.columns, this.columns),
             row: clamp((event.clientY - box.top) / this.rowHeight, this.rows),
         };
     }

@@ -1,7 +1,7 @@
 # Puts the page of `weir report` together: cmake -DWEB=report/web -DOUT=report_page.html -P page.cmake
 #
-# Style and script stand in the page, which names their hashes in its Content-Security-Policy: nothing else can style the
-# page or run in it. One marker is left, WEIR_DATA, in whose place the report writes its JSON.
+# Style and script stand in the page, which names their hashes in its Content-Security-Policy: nothing else can style
+# the page or run in it. One marker is left, WEIR_DATA, in whose place the report writes its JSON.
 cmake_minimum_required(VERSION 3.25)
 
 set(styles vendor/uplot/uPlot.min.css style.css)

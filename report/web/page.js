@@ -45,7 +45,8 @@ class Page {
         };
         add('Machine', [machine.hostname, machine.arch].filter(Boolean).join(', '));
         add('Kernel', machine.osrelease);
-        add('CPUs', machine.cpus_online === null ? machine.cpu : machine.cpus_online + ' \u00d7 ' + (machine.cpu || 'CPU'));
+        const times = machine.cpus_online === null ? '' : machine.cpus_online + ' \u00d7 ';
+        add('CPUs', times + (machine.cpu || (times && 'CPU')));
         for (const [i, recording] of this.recordings.entries()) {
             const which = this.recordings.length > 1 ? (i ? ' after' : ' before') : '';
             const events = recording.events.filter((event) => event.samples > 0);
@@ -75,7 +76,8 @@ class Page {
                     last = Math.max(last, recording.lossTimes[i]);
                 }
             });
-            const most = [...byCpu].sort((a, b) => b[1] - a[1]).slice(0, 4).map(([cpu, n]) => cpu + ' ' + grouped(n));
+            const most = [...byCpu].sort((a, b) => b[1] - a[1]).slice(0, 4)
+                .map(([cpu, n]) => cpu + ' (' + grouped(n) + ')');
             const when = first <= last ? ', from ' + seconds(first) + ' to ' + seconds(last) : '';
             return baseName(recording.raw.path) + ': ' + grouped(total) + ' samples lost' + when +
                 (most.length > 0 ? '; most on ' + most.join(', ') : '') + '.';
@@ -94,7 +96,8 @@ class Page {
         byId('event').selectedIndex = Math.max(busiest.indexOf(Math.max(...busiest)), 0);
         const comms = [...new Set(this.recordings.flatMap((r) => r.raw.tasks.comm.map((comm) => r.strings[comm])))];
         byId('tasks').append(...comms.sort().slice(0, 2000).map((comm) => new Option('', comm)));
-        const nodes = [...new Set(this.recordings.flatMap((r) => r.nodes))].filter((node) => node >= 0).sort((a, b) => a - b);
+        const nodes = [...new Set(this.recordings.flatMap((r) => r.nodes))].filter((node) => node >= 0);
+        nodes.sort((a, b) => a - b);
         byId('node').append(new Option('all', ''), ...nodes.map((node) => new Option(String(node), String(node))));
         byId('node-label').hidden = nodes.length < 2;
         const two = this.recordings.length > 1;
@@ -226,7 +229,7 @@ class Page {
             Math.ceil(span / Math.max(recording.binNs, 1))));
         const grid = {recording, columns, rows, span, perRow: Math.max(cpus / rows, 1e-9)};
         grid.columnOf = (ns) => Math.max(0, Math.min(columns - 1, Math.floor(ns / span * columns)));
-        grid.rowOf = (cpu) => Math.min(rows - 1, Math.floor(cpu / grid.perRow));
+        grid.rowOf = (index) => Math.min(rows - 1, Math.floor(recording.placeOf[index] / grid.perRow));
         const values = new Float64Array(columns * rows);
         this.grid = grid;
         if (this.heatKind === 'losses')
@@ -234,21 +237,21 @@ class Page {
         else if (this.heatKind === 'fill')
             this.addFill(grid, values);
         else
-            eachSelected(recording, {...this.selected, cpus: null, node: null}, (row) => {
-                const cpu = recording.raw.samples.cpu[row];
+            eachOfHeat(recording, {...this.selected, cpus: null, node: null}, (ns, cpu, count) => {
                 if (cpu >= 0)
-                    values[grid.rowOf(cpu) * columns + grid.columnOf(recording.t[row])] += recording.count(row);
-            }, false);
+                    values[grid.rowOf(cpu) * columns + grid.columnOf(ns)] += count;
+            });
         const {cpus: chosen} = this.selected, selects = chosen || this.fromNs > -Infinity;
         const inRow = (row) => !chosen || recording.cpus.some((cpu, i) => grid.rowOf(i) === row && chosen.has(cpu));
         const rowIn = Array.from({length: rows}, (_, row) => inRow(row));
         this.heat.show({
             columns, rows, values, rowHeight: Math.max(2, Math.min(16, Math.floor(320 / rows))),
             highest: this.heatKind === 'fill' ? 1000 : 0,
-            labels: Array.from({length: rows}, (_, row) => ({row, text: 'CPU ' + recording.cpus[Math.floor(row * grid.perRow)]})),
+            labels: cpus === 0 ? [] : Array.from({length: rows}, (_, row) =>
+                ({row, text: 'CPU ' + recording.cpus[recording.order[Math.floor(row * grid.perRow)]]})),
             contains: selects ? (column, row) => rowIn[row] && (column + 1) * span / columns > this.fromNs &&
                 column * span / columns < this.toNs : null,
-            text: 'Drag over cells to select CPUs and a time; a click selects one cell, Reset takes the selection back.',
+            text: 'Drag over cells to select CPUs and a time; a click selects one cell, Reset all.',
         });
     }
 
@@ -306,23 +309,24 @@ class Page {
     drawScope() {
         const recording = this.recordings[this.shown], span = Math.max(recording.spanNs, 1);
         const step = Math.max(1, Math.ceil(span / 1e9 / SCOPE_COLUMNS)); /* seconds in a column */
-        const columns = Math.max(1, Math.ceil(span / 1e9 / step)), values = new Float64Array(columns * SCOPE_ROWS);
+        const columns = Math.max(1, Math.ceil(span / 1e9 / step));
+        const values = new Float64Array(columns * SCOPE_ROWS);
         this.scopeStep = step;
         byId('scope-section').hidden = recording.spanNs === 0;
         const cell = 1e9 * step / SCOPE_ROWS, contains = (column, row) => {
             const at = column * step * 1e9 + row * cell;
             return at + cell > this.fromNs && at < this.toNs;
         };
-        eachSelected(recording, this.selected, (row) => {
-            const t = recording.t[row], column = Math.min(Math.floor(t / (1e9 * step)), columns - 1);
-            const offset = Math.min(Math.floor((t - column * step * 1e9) / cell), SCOPE_ROWS - 1);
-            values[offset * columns + column] += recording.count(row);
-        }, false);
+        eachOfHeat(recording, this.selected, (ns, cpu, count) => {
+            const column = Math.min(Math.floor(ns / (1e9 * step)), columns - 1);
+            const offset = Math.min(Math.floor((ns - column * step * 1e9) / cell), SCOPE_ROWS - 1);
+            values[offset * columns + column] += count;
+        });
         this.scope.show({
             columns, rows: SCOPE_ROWS, values, rowHeight: 4, continuous: true,
             contains: this.fromNs > -Infinity ? contains : null,
-            text: (step > 1 ? step + ' seconds' : 'One second') + ' a column, from its beginning (top) to its end. Drag ' +
-                'from the first to the last moment to select the time between.',
+            text: (step > 1 ? step + ' seconds' : 'One second') + ' a column, from its beginning (top) to its ' +
+                'end. Drag from the first to the last moment to select the time between.',
         });
     }
 

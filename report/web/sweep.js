@@ -31,10 +31,12 @@ function axisOf(settings) {
 
 function showSweep(sweep) {
     const points = Array.isArray(sweep.points) ? sweep.points : [], settings = points.map(settingsOf);
-    const axis = axisOf(settings), figures = SWEEP_FIGURES.filter(([name]) => points.some((p) => medianOf(p, name) !== null));
+    const axis = axisOf(settings);
+    const figures = SWEEP_FIGURES.filter(([name]) => points.some((point) => medianOf(point, name) !== null));
     const xOf = (i) => (axis ? Number(settings[i].find(([name]) => name === axis)[1]) : i);
     const xs = [...new Set(points.map((_, i) => xOf(i)))].sort((a, b) => a - b), place = byId('curves');
-    const rest = (i) => settings[i].filter(([name]) => name !== axis).map((pair) => pair.join('=')).join(' ') || 'median';
+    const rest = (i) => settings[i].filter(([name]) => name !== axis).map((pair) => pair.join('=')).join(' ') ||
+        'median';
     const labels = axis ? [...new Set(points.map((_, i) => rest(i)))] : ['median'];
     byId('sweep').hidden = false;
     byId('sweep-sum').textContent = points.length + ' points' + (axis ? ', by ' + axis : '');

@@ -124,7 +124,7 @@ def test_header(page):
     for part in ("host" + fixture.HOSTILE, "4 \u00d7 A CPU", "6.18.0", "5.000 s", "weir record " + fixture.HOSTILE):
         equal(f"'{part}' in the header", part in facts, True)
     equal("losses", page.text("losses-sum"),
-          "perf.data: 30 samples lost, from 1.500 s to 1.600 s; most on CPU 1 30.")
+          "perf.data: 30 samples lost, from 1.500 s to 1.600 s; most on CPU 1 (30).")
     equal("remedies", page.text("remedies"), "-m 16M " + fixture.HOSTILE)
     equal("selected", page.selected(), ALL)
     equal("curves of the timeline", page.run("return document.querySelectorAll('#timeline .uplot').length"), 4)
@@ -144,7 +144,8 @@ def test_frame_zooms(page):
     inverse = page.frames()
     equal("outermost of the inverse", {name for name, _ in inverse[1:]} >= {"spin", "copy_page"}, True)
     page.write("search", "COPY_")
-    equal("found", page.text("found"), page.table("Symbols")[[r[-1] for r in page.table("Symbols")].index("copy_page")][0] + " found")
+    equal("found", page.text("found"),
+          page.table("Symbols")[[r[-1] for r in page.table("Symbols")].index("copy_page")][0] + " found")
     expect_unharmed(page)
 
 
@@ -162,13 +163,15 @@ def test_ranges_select(page):
     for kind in ("losses", "fill"):
         page.run("document.querySelector(`#heat-kinds [data-key=${arguments[0]}]`).click()", kind)
         values = page.run("return [...weirPage.heat.values].filter((v) => v > 150)")
-        equal(kind + " only where they were", set(values) - {1000.0} == set() and (kind == "losses") == (values == []), True)
+        equal(kind + " only where they were",
+              set(values) - {1000.0} == set() and (kind == "losses") == (values == []), True)
     expect_unharmed(page)
 
 
 def test_filters(page):
     page.open("filters", fixture.one())
-    for text, samples in (("worker", ALL // 2), ("201", ALL // 2), ("100", ALL // 2), ("</SCRIPT>", ALL // 2), ("none", 0)):
+    for text, samples in (("worker", ALL // 2), ("201", ALL // 2), ("100", ALL // 2), ("</SCRIPT>", ALL // 2),
+                          ("none", 0)):
         page.write("task", text)
         equal("samples of task " + text, page.selected(), samples)
     page.write("task", "")
