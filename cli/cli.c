@@ -17,6 +17,7 @@
 #include "cli/answer.h"
 #include "cli/bench_command.h"
 #include "cli/bench_options.h"
+#include "cli/bench_storm.h"
 #include "cli/completion.h"
 #include "cli/doctor_command.h"
 #include "cli/doctor_options.h"
@@ -51,12 +52,19 @@ static const struct {
     const struct weir_command *command;
     int (*run)(const struct weir_invocation *invocation);
 } bindings[] = {
-    {&weir_record_command, weir_record_main}, {&weir_dump_command, weir_dump_main},
-    {&weir_info_command, weir_info_main},     {&weir_verify_command, weir_verify_main},
-    {&weir_status_command, weir_status_main}, {&weir_top_command, weir_top_main},
-    {&weir_list_command, weir_list_main},     {&weir_recover_command, weir_recover_main},
-    {&weir_doctor_command, weir_doctor_main}, {&weir_bench_drain_command, weir_bench_drain_main},
-    {&weir_report_command, weir_report_main}, {&weir_version_command, weir_version_main},
+    {&weir_record_command, weir_record_main},
+    {&weir_dump_command, weir_dump_main},
+    {&weir_info_command, weir_info_main},
+    {&weir_verify_command, weir_verify_main},
+    {&weir_status_command, weir_status_main},
+    {&weir_top_command, weir_top_main},
+    {&weir_list_command, weir_list_main},
+    {&weir_recover_command, weir_recover_main},
+    {&weir_doctor_command, weir_doctor_main},
+    {&weir_bench_drain_command, weir_bench_drain_main},
+    {&weir_bench_storm_command, weir_bench_storm_main},
+    {&weir_report_command, weir_report_main},
+    {&weir_version_command, weir_version_main},
     {&weir_help_command, help_main},
 };
 

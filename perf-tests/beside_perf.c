@@ -35,8 +35,8 @@
 
 #include "base/bits.h"
 #include "base/spread.h"
+#include "engine/bench/storm_load.h"
 #include "format/perf_input.h"
-#include "perf-tests/storm_load.h"
 
 #define RUNS_MAX   16
 #define FORMS      3
@@ -275,9 +275,9 @@ static int record_load(const struct settings *settings, unsigned form)
     const char *const options_all[] = {"-e", "raw_syscalls:sys_enter", "-c", "1", "-g", "-m", "1024", "-a", NULL};
     pid_t pid = start_recorder(settings, form, settings->claim == CLAIM_REPORT ? options : options_all, NULL);
     sleep_ms(SETTLE_MS);
-    const struct storm_load load = {.kind = STORM_LOAD_SYSCALLS, .threads = 1, .calls = settings->calls};
-    struct storm_load_result loaded = {0};
-    int result = storm_load_run(&load, &loaded);
+    const struct weir_storm_load load = {.kind = WEIR_STORM_LOAD_SYSCALLS, .threads = 1, .calls = settings->calls};
+    struct weir_storm_load_result loaded = {0};
+    int result = weir_storm_load_run(&load, &loaded);
     struct rusage used;
     int ended = interrupt(pid, &used);
     return result < 0 ? result : ended;

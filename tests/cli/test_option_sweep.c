@@ -205,6 +205,8 @@ static const struct {
     const char *command, *option, *texts[4];
     const char *before, *behind;
 } foreign[] = {
+    {"bench storm", "case", {"bogus", "enter,clock"}, "", ""},
+    {"bench storm", "recorder", {"bogus", "perf -x"}, "", ""},
     {"bench drain", "runs", {"x", "0", "65"}, "", ""},
     {"bench drain", "mix", {"bogus", "samples:x"}, "", ""},
     {"bench drain", "threads", {"bogus"}, "", ""},
@@ -252,7 +254,8 @@ static const struct {
     {"dump", "input"},         {"info", "input"},        {"record", "buildid-dir"},     {"record", "clang-path"},
     {"record", "clang-opt"},   {"record", "vmlinux"},    {"record", "output"},          {"record", "report"},
     {"recover", "input"},      {"recover", "output"},    {"report", "event"},           {"report", "input"},
-    {"report", "output"},      {"report", "symfs"},      {"verify", "input"},
+    {"report", "output"},      {"report", "symfs"},      {"verify", "input"},           {"bench storm", "perf"},
+    {"bench storm", "output"},
 };
 
 static void expect_bad_text(const struct weir_command *command, const struct weir_option *option)

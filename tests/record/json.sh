@@ -134,6 +134,8 @@ test_lists_checks_and_benchmarks() {
     expect_members "weir bench drain" it.json
     "$WEIR_PROGRAM" bench drain -q --json --sweep cpus=1,2 --records 1000 --runs 2 --fail-below mb_per_s=0 >it.json
     expect_members "weir bench drain, several runs" it.json
+    "$WEIR_PROGRAM" bench storm -q --json --runs 1 --calls 1000 --recorder none --recorder weir >it.json
+    expect_members "weir bench storm" it.json
 }
 
 test_status_of_a_recording() {

@@ -1,5 +1,5 @@
 /* Walks perf.data files by record headers alone, mapped read-only; what is compressed is expanded first. */
-#include "perf-tests/data_count.h"
+#include "engine/bench/data_count.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,10 +30,11 @@ struct expansion {
     size_t held;
 };
 
-static int walk(const uint8_t *data, uint64_t bytes, struct expansion *expansion, struct data_count *count);
+static int walk(const uint8_t *data, uint64_t bytes, struct expansion *expansion, struct weir_data_count *count);
 
 /* Walks what a COMPRESSED record expands to, as far as its records are whole. */
-static int walk_compressed(const uint8_t *data, size_t bytes, struct expansion *expansion, struct data_count *count)
+static int walk_compressed(const uint8_t *data, size_t bytes, struct expansion *expansion,
+                           struct weir_data_count *count)
 {
     if (!expansion->stream)
         expansion->stream = weir_zstd_stream_new();
@@ -67,7 +68,7 @@ static int walk_compressed(const uint8_t *data, size_t bytes, struct expansion *
     }
 }
 
-static int walk(const uint8_t *data, uint64_t bytes, struct expansion *expansion, struct data_count *count)
+static int walk(const uint8_t *data, uint64_t bytes, struct expansion *expansion, struct weir_data_count *count)
 {
     for (uint64_t at = 0; at < bytes;) {
         struct perf_event_header header;
@@ -93,7 +94,7 @@ static int walk(const uint8_t *data, uint64_t bytes, struct expansion *expansion
     return 0;
 }
 
-static int count_mapped(const uint8_t *file, uint64_t bytes, struct data_count *count)
+static int count_mapped(const uint8_t *file, uint64_t bytes, struct weir_data_count *count)
 {
     struct weir_perf_header header;
     memset(&header, 0, sizeof(header));
@@ -110,7 +111,7 @@ static int count_mapped(const uint8_t *file, uint64_t bytes, struct data_count *
     return result;
 }
 
-static int count_file(const char *path, struct data_count *count)
+static int count_file(const char *path, struct weir_data_count *count)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat about;
@@ -130,7 +131,7 @@ static int count_file(const char *path, struct data_count *count)
     return result;
 }
 
-int data_count(const char *path, struct data_count *count)
+int weir_data_count(const char *path, struct weir_data_count *count)
 {
     memset(count, 0, sizeof(*count));
     struct stat about;

@@ -1,9 +1,10 @@
-/* Loads for the storm: threads that start together behind a barrier. */
-#include "perf-tests/storm_load.h"
+/* Loads for the storm: threads that start together, once all are there. */
+#include "engine/bench/storm_load.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -13,9 +14,15 @@
 
 #define SPIN_STEPS 1000
 
+/* Closed until all threads are there. */
+struct gate {
+    pthread_mutex_t lock;
+    bool is_off; /* not all threads could be started: nobody works; written before the gate opens */
+};
+
 struct load_thread {
-    const struct storm_load *load;
-    pthread_barrier_t *start;
+    const struct weir_storm_load *load;
+    struct gate *gate;
     int cpu;
     pthread_t thread;
     uint64_t checksum;
@@ -44,9 +51,13 @@ static void *thread_main(void *argument)
     CPU_ZERO(&cpus);
     CPU_SET(self->cpu, &cpus);
     sched_setaffinity(0, sizeof(cpus), &cpus);
-    pthread_barrier_wait(self->start);
+    pthread_mutex_lock(&self->gate->lock);
+    bool is_off = self->gate->is_off;
+    pthread_mutex_unlock(&self->gate->lock);
+    if (is_off)
+        return NULL;
     self->checksum =
-        self->load->kind == STORM_LOAD_SYSCALLS ? system_calls(self->load->calls) : spin(self->load->calls);
+        self->load->kind == WEIR_STORM_LOAD_SYSCALLS ? system_calls(self->load->calls) : spin(self->load->calls);
     return NULL;
 }
 
@@ -62,28 +73,37 @@ static int nth_allowed_cpu(unsigned n)
     }
 }
 
-int storm_load_run(const struct storm_load *load, struct storm_load_result *result)
+/* Starts the threads, which wait for the gate. *count: those that started. 0 or -errno of pthread_create(3). */
+static int start_all(const struct weir_storm_load *load, struct gate *gate, struct load_thread *threads,
+                     unsigned *count)
+{
+    int code = 0;
+    for (*count = 0; code == 0 && *count < load->threads; *count += code == 0) {
+        struct load_thread *thread = &threads[*count];
+        *thread = (struct load_thread){.load = load, .gate = gate, .cpu = nth_allowed_cpu(*count)};
+        code = -pthread_create(&thread->thread, NULL, thread_main, thread);
+    }
+    return code;
+}
+
+int weir_storm_load_run(const struct weir_storm_load *load, struct weir_storm_load_result *result)
 {
     struct load_thread *threads = calloc(load->threads, sizeof(*threads));
     if (!threads)
         return -ENOMEM;
-    pthread_barrier_t start;
-    pthread_barrier_init(&start, NULL, load->threads + 1);
-    for (unsigned i = 0; i < load->threads; i++) {
-        threads[i] = (struct load_thread){.load = load, .start = &start, .cpu = nth_allowed_cpu(i)};
-        int code = -pthread_create(&threads[i].thread, NULL, thread_main, &threads[i]);
-        if (code < 0)
-            return code; /* the threads before this one wait for a barrier for ever: the caller exits */
-    }
-    pthread_barrier_wait(&start);
+    struct gate gate = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    unsigned count;
+    pthread_mutex_lock(&gate.lock);
+    int code = start_all(load, &gate, threads, &count);
+    gate.is_off = code < 0;
     uint64_t started_ns = weir_clock_now_ns(&weir_clock_monotonic);
+    pthread_mutex_unlock(&gate.lock);
     result->checksum = 0;
-    for (unsigned i = 0; i < load->threads; i++) {
+    for (unsigned i = 0; i < count; i++) {
         pthread_join(threads[i].thread, NULL);
         result->checksum += threads[i].checksum;
     }
     result->seconds = (double)(weir_clock_now_ns(&weir_clock_monotonic) - started_ns) / (double)WEIR_NS_PER_S;
-    pthread_barrier_destroy(&start);
     free(threads);
-    return 0;
+    return code;
 }
