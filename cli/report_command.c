@@ -13,11 +13,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/regular_file.h"
 #include "cli/answer.h"
 #include "cli/exit_status.h"
 #include "cli/report_options.h"
 #include "engine/upkeep/sandbox.h"
 #include "report/report_file.h"
+
+#define DEFAULT_PAGE "report.html"
 
 struct making { /* what the child needs */
     const struct weir_report_options *options;
@@ -79,6 +82,37 @@ static int spool(const char **path, char copy[PATH_MAX], int *fd, struct weir_er
     return 0;
 }
 
+/* Whether a regular file begins as an object of JSON does: then it is no recording. */
+static bool is_json(const char *path)
+{
+    struct stat status;
+    char first = '\0';
+    int fd = strcmp(path, "-") != 0 ? weir_regular_file_open(AT_FDCWD, path, &status) : -1;
+    if (fd < 0)
+        return false;
+    bool is_object = pread(fd, &first, 1, 0) == 1 && first == '{';
+    close(fd);
+    return is_object;
+}
+
+/* Moves the results of a sweep from the recordings to sweep_path. */
+static int take_sweep(struct weir_report_arguments *arguments, struct weir_error *err)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < arguments->path_count; i++) {
+        if (arguments->sweep_path || !is_json(arguments->paths[i]))
+            arguments->paths[kept++] = arguments->paths[i];
+        else
+            arguments->sweep_path = arguments->paths[i];
+    }
+    arguments->path_count = kept;
+    if (!arguments->sweep_path || arguments->form == WEIR_REPORT_HTML || arguments->form == WEIR_REPORT_JSON)
+        return 0;
+    weir_error_set(err, -EINVAL, "%s has results of a benchmark, which only a page and --json show",
+                   arguments->sweep_path);
+    return -EINVAL;
+}
+
 static void find_cache(char path[PATH_MAX], struct weir_object_places *places)
 {
     const char *home = getenv("HOME");
@@ -95,12 +129,18 @@ static int report(struct weir_report_arguments *arguments, struct weir_print *pr
     char copies[WEIR_REPORT_RECORDINGS_MAX][PATH_MAX], cache[PATH_MAX];
     int copy_fds[WEIR_REPORT_RECORDINGS_MAX];
     struct weir_error err = {0};
+    const char *paths[WEIR_REPORT_RECORDINGS_MAX] = {NULL};
+    if (take_sweep(arguments, &err) < 0)
+        return weir_answer_refusal(print, err.code, &err);
     for (size_t i = 0; i < arguments->path_count; i++) {
-        if (spool(&arguments->paths[i], copies[i], &copy_fds[i], &err) < 0)
+        paths[i] = arguments->paths[i];
+        if (spool(&paths[i], copies[i], &copy_fds[i], &err) < 0)
             return weir_answer_refusal(print, err.code, &err);
     }
     struct weir_report_options options = {
-        .paths = arguments->paths,
+        .paths = paths,
+        .shown = arguments->paths,
+        .sweep_path = arguments->sweep_path,
         .path_count = arguments->path_count,
         .form = arguments->form,
         .event = arguments->event,
@@ -113,11 +153,15 @@ static int report(struct weir_report_arguments *arguments, struct weir_print *pr
     weir_build_id_of_kernel(NULL, &options.places.running_kernel); /* unknown without it */
     struct making making = {.options = &options, .print = print};
     const struct weir_report_maker maker = {.make = make, .ctx = &making};
-    const char *path =
-        arguments->output_path && strcmp(arguments->output_path, "-") != 0 ? arguments->output_path : NULL;
+    const char *name = arguments->output_path                ? arguments->output_path
+                       : arguments->form == WEIR_REPORT_HTML ? DEFAULT_PAGE
+                                                             : "-";
+    const char *path = strcmp(name, "-") != 0 ? name : NULL;
     int status = WEIR_EXIT_FAILURE;
     int result = weir_report_file_run(&maker, path, &status, &err);
-    if (result < 0) {
+    if (result == -EPIPE)
+        weir_answer_by_signal(SIGPIPE);
+    else if (result < 0) {
         weir_print_error(print, &err);
         status = weir_exit_status_of_reading(result);
     }

@@ -31,6 +31,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_TEXT,
         .field = FIELD(output_path, const char *),
         .section = FORM,
+        .default_text = "report.html for a page, else standard output",
         .help = "write the report to FILE; - is standard output",
         .details = "FILE is replaced when the report is complete.",
     },
@@ -126,7 +127,11 @@ static const struct weir_option options[] = {
 static const char *const usages[] = {"[OPTION...] [FILE]", "[OPTION...] BEFORE AFTER", NULL};
 
 static const char *const description[] = {
-    "Shows where the samples of a recording are: by task, file and symbol, and by stack.",
+    "Makes a page of a recording: where its samples are, by time, CPU, task, file, symbol and stack, and what was lost "
+    "when. The page is one file, needs no network, and opens in any browser. Of two recordings it shows the "
+    "difference.",
+    "A FILE of JSON has the results of weir bench drain --sweep --json, which the page shows as curves.",
+    "Other forms are text and the formats of other viewers; each tells the losses.",
     "Reads perf.data files, perf's directories, and streams, of weir and of perf, also damaged and unfinished ones: up "
     "to the first byte that makes no sense, which a notice names. A stream is copied into a file below TMPDIR "
     "(/var/tmp), as a recording is read twice.",
@@ -137,6 +142,8 @@ static const char *const description[] = {
 };
 
 static const struct weir_example examples[] = {
+    {"weir report", "The page report.html of perf.data."},
+    {"weir report before.data after.data", "What has changed."},
     {"weir report --stdio | head", "The hottest functions of perf.data."},
     {"weir report --folded -o - | flamegraph.pl > flame.svg", "A flame graph."},
     {NULL, NULL},
@@ -144,7 +151,7 @@ static const struct weir_example examples[] = {
 
 const struct weir_command weir_report_command = {
     .name = "report",
-    .summary = "show where the samples of a recording are",
+    .summary = "show where the samples of a recording are, in a page or as text",
     .usages = usages,
     .description = description,
     .exits = weir_exit_meanings_of_reading,
@@ -194,9 +201,9 @@ static int choose_form(struct weir_report_arguments *arguments, struct weir_erro
         weir_error_hint(err, "--folded, --speedscope and --json are always there");
         return -EINVAL;
     }
-    if (arguments->path_count > 1 && arguments->form != WEIR_REPORT_JSON) {
+    if (arguments->path_count > 1 && arguments->form != WEIR_REPORT_JSON && arguments->form != WEIR_REPORT_HTML) {
         weir_error_set(err, -EINVAL, "unexpected argument '%s'", arguments->paths[1]);
-        weir_error_hint(err, "two recordings are compared with --json only");
+        weir_error_hint(err, "two recordings are compared in a page, or with --json");
         return -EINVAL;
     }
     return 0;

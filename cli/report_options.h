@@ -19,6 +19,7 @@ struct weir_report_arguments {
 
     const char *paths[WEIR_REPORT_RECORDINGS_MAX]; /* the recordings, by weir_report_arguments_parse(), as below */
     size_t path_count;
+    const char *sweep_path; /* by cli/report_command.c: the one of them that is JSON; NULL: none */
     enum weir_report_form form;
 };
 

@@ -2,18 +2,26 @@
 #include "report/report.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/regular_file.h"
 #include "report/digest.h"
 #include "report/folded_form.h"
+#include "report/html_form.h"
+#include "report/json_check.h"
 #include "report/json_form.h"
 #include "report/perfetto_form.h"
 #include "report/pprof_form.h"
 #include "report/speedscope_form.h"
 #include "report/stdio_form.h"
 
-#define PASSES 2u
+#define PASSES          2u
+#define SWEEP_MAX_BYTES (64u << 20)
 
 /* Inputs that are opened one inside the other, so that the gate is passed when all are open and none has been read. */
 struct opening {
@@ -37,6 +45,27 @@ static int open_rest(void *ctx, struct weir_error *err)
     int result = weir_perf_input_open_gated(&opening->inputs[number], options->paths[number / PASSES], &gate, err);
     opening->is_open[number] = result == 0;
     return result;
+}
+
+/* A stream is read from a copy, whose name means nothing to the user. */
+static void show_names(struct opening *opening, struct weir_error *err)
+{
+    const struct weir_report_options *options = opening->options;
+    for (size_t i = 0; i < options->path_count; i++) {
+        const char *name = strcmp(options->shown[i], "-") == 0 ? "standard input" : options->shown[i];
+        size_t length = strlen(options->paths[i]);
+        if (strcmp(options->paths[i], options->shown[i]) == 0)
+            continue;
+        for (size_t pass = 0; pass < PASSES; pass++) {
+            char *path = opening->inputs[i * PASSES + pass].source.path;
+            snprintf(path, sizeof(opening->inputs[0].source.path), "%s", name);
+        }
+        if (strncmp(err->what, options->paths[i], length) == 0) {
+            char rest[sizeof(err->what)];
+            snprintf(rest, sizeof(rest), "%s", err->what + length);
+            weir_error_set(err, err->code, "%s%s", name, rest);
+        }
+    }
 }
 
 static void close_inputs(struct opening *opening)
@@ -122,9 +151,12 @@ bool weir_report_has_form(enum weir_report_form form)
 #endif
 
 static void append_form(const struct weir_report_options *options, const struct weir_digest *digests,
-                        struct weir_buf *out)
+                        const struct weir_buf *sweep, struct weir_buf *out)
 {
     switch (options->form) {
+    case WEIR_REPORT_HTML:
+        weir_html_append(out, digests, options->path_count, sweep);
+        break;
     case WEIR_REPORT_STDIO:
         weir_stdio_append(out, &digests[0]);
         break;
@@ -132,7 +164,7 @@ static void append_form(const struct weir_report_options *options, const struct 
         weir_folded_append(out, &digests[0]);
         break;
     case WEIR_REPORT_JSON:
-        weir_json_append(out, digests, options->path_count, NULL);
+        weir_json_append(out, digests, options->path_count, sweep);
         break;
     case WEIR_REPORT_SPEEDSCOPE:
         weir_speedscope_append(out, &digests[0]);
@@ -144,40 +176,71 @@ static void append_form(const struct weir_report_options *options, const struct 
     }
 }
 
+/* Reads the results of a sweep; they are put into a page, so they have to be JSON. */
+static int read_sweep(const char *path, struct weir_buf *sweep, struct weir_error *err)
+{
+    struct stat status;
+    int fd = weir_regular_file_open(AT_FDCWD, path, &status);
+    if (fd < 0)
+        return weir_error_set_errno(err, fd == -ENODATA ? -EINVAL : fd, "cannot open %s", path);
+    int result = 0;
+    if (status.st_size > SWEEP_MAX_BYTES)
+        result = weir_error_set(err, -EFBIG, "%s: more than %u bytes", path, SWEEP_MAX_BYTES);
+    uint8_t *room = result == 0 ? weir_buf_extend(sweep, (size_t)status.st_size) : NULL;
+    if (result == 0 && !room)
+        result = weir_error_set_errno(err, -ENOMEM, "cannot read %s", path);
+    if (result == 0 && pread(fd, room, (size_t)status.st_size, 0) != status.st_size)
+        result = weir_error_set_errno(err, errno ? -errno : -EIO, "cannot read %s", path);
+    if (result == 0 && !weir_json_is_value(sweep->data, sweep->used))
+        result = weir_error_set(err, -EBADMSG, "%s: neither a recording nor JSON", path);
+    close(fd);
+    return result;
+}
+
+static int read_all(const struct weir_report_options *options, struct weir_perf_input *inputs,
+                    struct weir_digest *digests, struct weir_error *err)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < options->path_count; i++) {
+        digests[i].path = options->shown[i];
+        result = read_recording(&digests[i], options, &inputs[i * PASSES], err);
+    }
+    for (size_t i = 0; result == 0 && i < options->path_count; i++)
+        tell_notes(&digests[i], options->notices);
+    return result;
+}
+
 static int report(const struct weir_report_options *options, struct weir_perf_input *inputs, struct weir_buf *out,
                   struct weir_error *err)
 {
     struct weir_digest digests[WEIR_REPORT_RECORDINGS_MAX] = {{.path = NULL}};
-    int result = 0;
-    size_t read = 0;
-    while (result == 0 && read < options->path_count) {
-        digests[read].path = options->paths[read];
-        result = read_recording(&digests[read], options, &inputs[read * PASSES], err);
-        read++;
-    }
-    for (size_t i = 0; result == 0 && i < read; i++)
-        tell_notes(&digests[i], options->notices);
+    struct weir_buf sweep = WEIR_BUF_INIT;
+    int result = options->sweep_path ? read_sweep(options->sweep_path, &sweep, err) : 0;
+    if (result == 0)
+        result = read_all(options, inputs, digests, err);
     if (result == 0) {
-        append_form(options, digests, out);
+        append_form(options, digests, options->sweep_path ? &sweep : NULL, out);
         result = weir_buf_error(out);
         if (result < 0)
-            weir_error_set_errno(err, result, "cannot report %s", options->paths[0]);
+            weir_error_set_errno(err, result, "cannot make the report");
     }
-    for (size_t i = 0; i < read; i++) {
+    for (size_t i = 0; i < options->path_count; i++) {
         weir_fold_fini(&digests[i].fold);
         weir_survey_fini(&digests[i].survey);
     }
+    weir_buf_fini(&sweep);
     return result;
 }
 
 int weir_report_run(const struct weir_report_options *options, struct weir_buf *out, struct weir_error *err)
 {
     struct opening opening = {.options = options, .count = PASSES * options->path_count};
-    opening.inputs = calloc(opening.count, sizeof(*opening.inputs));
-    opening.is_open = calloc(opening.count, sizeof(*opening.is_open));
-    int result = opening.inputs && opening.is_open
-                     ? open_rest(&opening, err)
-                     : weir_error_set_errno(err, -ENOMEM, "cannot open %s", options->paths[0]);
+    opening.inputs = calloc(opening.count + 1, sizeof(*opening.inputs));
+    opening.is_open = calloc(opening.count + 1, sizeof(*opening.is_open));
+    int result = opening.inputs && opening.is_open ? open_rest(&opening, err)
+                                                   : weir_error_set_errno(err, -ENOMEM, "cannot make the report");
+    if (opening.inputs)
+        show_names(&opening, err);
     if (result == 0)
         result = report(options, opening.inputs, out, err);
     close_inputs(&opening);

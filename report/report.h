@@ -20,6 +20,7 @@
 #define WEIR_REPORT_RECORDINGS_MAX 2u
 
 enum weir_report_form {
+    WEIR_REPORT_HTML,   /* a page, of one recording or two */
     WEIR_REPORT_STDIO,  /* tables as text */
     WEIR_REPORT_FOLDED, /* stacks for flamegraph.pl */
     WEIR_REPORT_JSON,   /* everything, for programs */
@@ -30,7 +31,9 @@ enum weir_report_form {
 
 struct weir_report_options {
     const char *const *paths; /* borrowed, as all pointers here */
-    size_t path_count;        /* 1 to WEIR_REPORT_RECORDINGS_MAX; forms other than JSON show one */
+    const char *const *shown; /* the recordings' names as the user gave them */
+    const char *sweep_path;   /* JSON of `weir bench drain --sweep`; NULL: none. For HTML and JSON */
+    size_t path_count; /* 0 (with sweep_path) to WEIR_REPORT_RECORDINGS_MAX; forms other than HTML and JSON show one */
     enum weir_report_form form;
     const char *event; /* only this event; NULL: all */
     unsigned threads;  /* 0: as many as there are CPUs */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,8 @@ static int run_child(const struct weir_report_maker *maker, int fd, int *status,
         _exit(maker->make(maker->ctx, fd));
     while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
         ;
+    if (WIFSIGNALED(ended) && WTERMSIG(ended) == SIGPIPE)
+        return -EPIPE;
     if (WIFSIGNALED(ended))
         return weir_error_set(err, -EBADMSG, "the process that makes the report was killed by signal %d (%s)",
                               WTERMSIG(ended), strsignal(WTERMSIG(ended)));

@@ -20,7 +20,8 @@ struct weir_report_maker {
  * Runs maker in a child. path: of the file that is made or replaced; NULL: standard output. Main thread, which must be
  * the only thread; blocks until the child has ended.
  *
- * 0, and *status is the child's; or with err: -EBADMSG (the child was killed; err names the signal), -errno of creating
+ * 0, and *status is the child's; -EPIPE without err: nobody reads the report any more, and SIGPIPE has ended the child;
+ * or with err: -EBADMSG (the child was killed; err names the signal), -errno of creating
  * and naming the file, and of fork(2).
  */
 int weir_report_file_run(const struct weir_report_maker *maker, const char *path, int *status, struct weir_error *err);

@@ -56,7 +56,8 @@ static void make(const char *path, enum weir_report_form form)
     const char *const paths[] = {path, path};
     const struct weir_report_options options = {
         .paths = paths,
-        .path_count = form == WEIR_REPORT_JSON ? 2 : 1,
+        .shown = paths,
+        .path_count = form == WEIR_REPORT_JSON || form == WEIR_REPORT_HTML ? 2 : 1,
         .form = form,
         .threads = 2,
         .places = {.root = NOWHERE, .debug_root = NOWHERE, .kallsyms = "/proc/self/comm"},
@@ -81,7 +82,7 @@ static void run(void *object, const uint8_t *data, size_t bytes)
     weir_assert(fd >= 0);
     weir_assert(write(fd, data, bytes) == (ssize_t)bytes);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    for (enum weir_report_form form = WEIR_REPORT_STDIO; form <= WEIR_REPORT_PERFETTO; form++) {
+    for (enum weir_report_form form = WEIR_REPORT_HTML; form <= WEIR_REPORT_PERFETTO; form++) {
         if (weir_report_has_form(form))
             make(path, form);
     }
