@@ -65,6 +65,13 @@ void weir_digest_notes(const struct weir_digest *digest, struct weir_buf *out)
                         failures[WEIR_OBJECT_MISMATCH]);
     if (failures[WEIR_OBJECT_STRIPPED] > 0)
         weir_buf_printf(out, "no symbols in %" PRIu64 " files\n", failures[WEIR_OBJECT_STRIPPED]);
+    bool has_dumps = false;
+    for (size_t i = 0; i < survey->event_count; i++)
+        has_dumps |= survey->events[i].has_dumps && survey->events[i].samples > 0;
+    if (has_dumps)
+        weir_buf_printf(out,
+                        "dumps of user stacks (--call-graph dwarf) are not unwound: stacks have the kernel's calls "
+                        "and the sample's own function\n");
     const struct weir_object *kernel = survey->objects.list[WEIR_OBJECT_NUMBER_KERNEL];
     if (kernel->failure == WEIR_OBJECT_MISMATCH)
         weir_buf_printf(out, "no symbols of the kernel, which is not the one that runs here\n");

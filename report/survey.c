@@ -287,6 +287,7 @@ static int reach_events(struct run *run)
     for (size_t i = survey->event_count; i < wanted; i++) {
         uint64_t fields = run->input->events.list[i].attr.sample_type;
         events[i].has_chains = fields & PERF_SAMPLE_CALLCHAIN;
+        events[i].has_dumps = fields & PERF_SAMPLE_STACK_USER;
         survey->has_times |= fields & PERF_SAMPLE_TIME;
     }
     survey->event_count = wanted;

@@ -38,7 +38,7 @@ struct weir_loss {
 
 struct weir_survey_event {
     uint64_t samples, lost, lost_samples, shed, throttled;
-    bool has_chains;
+    bool has_chains, has_dumps; /* dumps: of user stacks (--call-graph dwarf) */
 };
 
 struct weir_survey {
