@@ -18,6 +18,7 @@
 #include "cli/exit_status.h"
 #include "cli/report_options.h"
 #include "engine/upkeep/sandbox.h"
+#include "report/debug_finder.h"
 #include "report/report_file.h"
 
 #define DEFAULT_PAGE "report.html"
@@ -25,6 +26,7 @@
 struct making { /* what the child needs */
     const struct weir_report_options *options;
     struct weir_print *print;
+    struct weir_debug_finder *finder; /* NULL: no server is asked */
 };
 
 static int write_all(int fd, const struct weir_buf *text)
@@ -36,6 +38,12 @@ static int write_all(int fd, const struct weir_buf *text)
         done += written > 0 ? (size_t)written : 0;
     }
     return 0;
+}
+
+static void serve(void *ctx)
+{
+    const struct making *making = ctx;
+    weir_debug_finder_serve(making->finder);
 }
 
 /* In the child; the exit status. */
@@ -151,8 +159,16 @@ static int report(struct weir_report_arguments *arguments, struct weir_print *pr
     };
     find_cache(cache, &options.places);
     weir_build_id_of_kernel(NULL, &options.places.running_kernel); /* unknown without it */
-    struct making making = {.options = &options, .print = print};
-    const struct weir_report_maker maker = {.make = make, .ctx = &making};
+    struct weir_debug_finder finder = {{-1, -1}, {-1, -1}};
+    struct making making = {.options = &options, .print = print, .finder = &finder};
+    struct weir_report_maker maker = {.make = make, .ctx = &making};
+    if (arguments->debuginfod) {
+        if (weir_debug_finder_open(&finder, &err) < 0)
+            return weir_answer_refusal(print, err.code, &err);
+        options.places.fetch = weir_debug_finder_fetch;
+        options.places.fetch_ctx = &finder;
+        maker.serve = serve;
+    }
     const char *name = arguments->output_path                ? arguments->output_path
                        : arguments->form == WEIR_REPORT_HTML ? DEFAULT_PAGE
                                                              : "-";

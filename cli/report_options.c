@@ -25,6 +25,15 @@ static const struct weir_option options[] = {
         .help = "look for files with symbols below DIR",
     },
     {
+        .long_name = "debuginfod",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(debuginfod, bool),
+        .section = "Input",
+        .help = "ask the servers of DEBUGINFOD_URLS for symbols that files here lack",
+        .details = "By debuginfod-find(1) of elfutils, which keeps what it gets. The servers learn the build ids.",
+    },
+    {
         .short_name = 'o',
         .long_name = "output",
         .argument = "FILE",

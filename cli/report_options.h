@@ -14,6 +14,7 @@ struct weir_report_arguments {
     const char *event;
     const char *symfs;
     bool stdio, folded, json, speedscope, pprof, perfetto;
+    bool debuginfod;
     bool quiet;
     unsigned threads;
 

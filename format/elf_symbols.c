@@ -223,6 +223,7 @@ static int add_elf(struct weir_symbols *symbols, Elf *elf, int fd, const char *p
     int result = add_table(symbols, &pair, SHT_SYMTAB);
     if (result == 0 && symbols->count == 0 && fd >= 0)
         result = add_of_debug_file(symbols, elf, fd, path, debug_root);
+    symbols->is_full = symbols->count > 0;
     if (result == 0 && symbols->count == 0)
         result = add_table(symbols, &pair, SHT_DYNSYM);
     if (result == 0 && symbols->count > 0) /* as perf, which has no entries of files without symbols */
@@ -239,6 +240,22 @@ int weir_symbols_of_elf(struct weir_symbols *symbols, int fd, const char *path, 
     int result = elf ? add_elf(symbols, elf, fd, path, debug_root) : -ENODATA;
     elf_end(elf);
     return result;
+}
+
+int weir_symbols_of_debug_file(struct weir_symbols *symbols, int fd, int debug_fd)
+{
+    Elf *program = fd >= 0 ? weir_elf_begin(fd) : NULL;
+    struct elf_pair pair = {.symbols = weir_elf_begin(debug_fd)};
+    pair.program = program ? program : pair.symbols;
+    int result = pair.symbols ? add_table(symbols, &pair, SHT_SYMTAB) : -ENODATA;
+    if (result == 0 && program && symbols->count > 0)
+        result = add_plt(symbols, program);
+    weir_symbols_finish(symbols);
+    elf_end(program);
+    elf_end(pair.symbols);
+    if (result < 0)
+        return result;
+    return symbols->count > 0 ? 0 : -ENODATA;
 }
 
 /* The length of this process' vDSO: up to the end of its section headers, which the kernel maps as a whole. */

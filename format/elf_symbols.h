@@ -10,6 +10,10 @@
  * -ENOMEM or -errno of reading. Finishes the table. */
 int weir_symbols_of_elf(struct weir_symbols *symbols, int fd, const char *path, const char *debug_root);
 
+/* Adds the symbols of the debug file behind debug_fd, of the program behind fd (-1: the program is not here; then the
+ * debug file's own segments have to do). Results as weir_symbols_of_elf(). */
+int weir_symbols_of_debug_file(struct weir_symbols *symbols, int fd, int debug_fd);
+
 /* Adds the symbols of the vDSO of this process. 0, -ENODATA or -ENOMEM. Finishes the table. */
 int weir_symbols_of_vdso(struct weir_symbols *symbols);
 

@@ -9,6 +9,7 @@
 #ifndef WEIR_FORMAT_SYMBOLS_H
 #define WEIR_FORMAT_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,7 @@ struct weir_symbols {
     struct weir_symbol *items; /* owned; ascending by start once finished */
     size_t count, capacity;
     struct weir_buf names; /* owned; each ends in a zero */
+    bool is_full;          /* of an ELF file: they come from the table that strip(1) removes */
     uint64_t text_start;   /* of kallsyms: the address of _text, or of _stext; 0: neither is there */
 };
 

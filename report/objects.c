@@ -58,6 +58,7 @@ static uint32_t add_object(struct weir_objects *objects, enum weir_object_kind k
 int weir_objects_init(struct weir_objects *objects, struct weir_string_table *strings, uint64_t seed)
 {
     *objects = (struct weir_objects){.strings = strings};
+    pthread_mutex_init(&objects->fetching, NULL);
     weir_row_table_init(&objects->numbers, 3, 3, seed);
     bool is_good = add_object(objects, WEIR_OBJECT_UNKNOWN, "[unknown]", 0, NULL) == WEIR_OBJECT_NUMBER_UNKNOWN &&
                    add_object(objects, WEIR_OBJECT_KERNEL, KERNEL_NAME, 0, NULL) == WEIR_OBJECT_NUMBER_KERNEL;
@@ -74,6 +75,7 @@ void weir_objects_fini(struct weir_objects *objects)
         free(objects->list[i]);
     }
     free(objects->list);
+    pthread_mutex_destroy(&objects->fetching);
     weir_row_table_fini(&objects->numbers);
     *objects = (struct weir_objects){0};
 }
@@ -195,6 +197,22 @@ static enum weir_object_failure failure_of(int result)
     return result == 0 ? WEIR_OBJECT_LOADED : result == -ENODATA ? WEIR_OBJECT_STRIPPED : WEIR_OBJECT_MISSING;
 }
 
+/* Symbols from elsewhere, for a program that is not here (fd -1) or has none. */
+static int fetch_symbols(struct weir_objects *objects, struct weir_object *object, int fd)
+{
+    const struct weir_object_places *places = &objects->places;
+    if (!places->fetch || object->id.bytes == 0)
+        return -ENODATA;
+    pthread_mutex_lock(&objects->fetching);
+    int debug_fd = places->fetch(places->fetch_ctx, &object->id);
+    pthread_mutex_unlock(&objects->fetching);
+    if (debug_fd < 0)
+        return debug_fd;
+    int result = is_file_of(object, debug_fd) ? weir_symbols_of_debug_file(&object->symbols, fd, debug_fd) : -ENODATA;
+    close(debug_fd);
+    return result;
+}
+
 static enum weir_object_failure load_file(struct weir_objects *objects, struct weir_object *object)
 {
     const char *path = weir_string(objects->strings, object->path);
@@ -208,8 +226,20 @@ static enum weir_object_failure load_file(struct weir_objects *objects, struct w
     if (fd < 0)
         fd = open_cached(objects, &object->id, "elf");
     if (fd < 0)
-        return failure;
+        return fetch_symbols(objects, object, -1) == 0 ? WEIR_OBJECT_LOADED : failure;
     int result = weir_symbols_of_elf(&object->symbols, fd, path, objects->places.debug_root);
+    if (objects->places.fetch && !object->symbols.is_full) {
+        struct weir_symbols few = object->symbols;
+        object->symbols = (struct weir_symbols){0};
+        int fetched = fetch_symbols(objects, object, fd);
+        if (fetched < 0) {
+            weir_symbols_fini(&object->symbols);
+            object->symbols = few;
+        } else {
+            weir_symbols_fini(&few);
+            result = fetched;
+        }
+    }
     close(fd);
     return failure_of(result);
 }

@@ -61,6 +61,10 @@ struct weir_object_places {
     const char *kallsyms;       /* NULL: /proc/kallsyms, if the kernel runs that was recorded */
     const char *root;           /* in front of paths of files; NULL: none */
     struct weir_build_id running_kernel;
+    int (*fetch)(void *ctx, const struct weir_build_id *id); /* finds the debug file of a build id elsewhere: a
+                                                                descriptor, or -errno. NULL: nobody is asked. Any
+                                                                thread, one at a time; may block for long */
+    void *fetch_ctx;                                         /* borrowed */
 };
 
 struct weir_objects {
@@ -68,6 +72,7 @@ struct weir_objects {
     struct weir_object_places places;  /* its texts are borrowed */
     struct weir_object **list;         /* owned, as what it points to */
     size_t count, capacity;
+    pthread_mutex_t fetching;      /* held while places.fetch runs */
     struct weir_row_table numbers; /* path, kind and pid, build id; number */
     uint64_t text_start;           /* of the recorded kernel: where _text or _stext was; 0: unknown */
 };

@@ -24,6 +24,8 @@ static int run_child(const struct weir_report_maker *maker, int fd, int *status,
         return weir_error_set_errno(err, -errno, "cannot start the process that makes the report");
     if (child == 0)
         _exit(maker->make(maker->ctx, fd));
+    if (maker->serve)
+        maker->serve(maker->ctx);
     while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
         ;
     if (WIFSIGNALED(ended) && WTERMSIG(ended) == SIGPIPE)

@@ -14,6 +14,8 @@
 struct weir_report_maker {
     int (*make)(void *ctx, int fd);
     void *ctx; /* borrowed */
+    /* In this process, while the child works: answers it until it has ended. NULL: nothing is to be done. */
+    void (*serve)(void *ctx);
 };
 
 /*

@@ -97,6 +97,26 @@ test_pprof_and_perfetto_are_read_by_protoc() {
     expect_eq "samples in the trace" "$samples" "$(grep -c '^    callstack_iid:' decoded)"
 }
 
+test_debug_files_come_from_a_server_when_asked() {
+    needs_program gcc
+    needs_program objcopy
+    printf 'int main(void) { volatile unsigned i = 0; while (i < 300000000) i++; return 0; }' >hot.c
+    gcc -O1 -g -Wl,--build-id -o hot hot.c || fail "not compiled"
+    objcopy --only-keep-debug hot hot.debug
+    strip hot
+    mkdir bin
+    printf '#!/bin/sh\necho "$@" >>%q\n[ "$1" = debuginfo ] && echo %q\n' "$PWD/asked" "$PWD/hot.debug" \
+        >bin/debuginfod-find
+    chmod +x bin/debuginfod-find
+    record -e cpu-clock:u -F 999 -o it.data -- ./hot
+    PATH=$PWD/bin:$PATH "$WEIR_PROGRAM" report --stdio -q it.data >without
+    [ ! -e asked ] || fail "a server was asked"
+    expect_no_line without "main"
+    PATH=$PWD/bin:$PATH "$WEIR_PROGRAM" report --stdio -q --debuginfod it.data >with
+    grep -q "/hot[[:space:]]main$" with || fail "no symbol: $(cat with)"
+    grep -qxE 'debuginfo [0-9a-f]{40}' asked || fail "asked: $(cat asked)"
+}
+
 test_cut_file_is_reported_up_to_there() {
     record -e page-faults -c 1 -o it.data -- "${load[@]}"
     head -c $(($(stat -c %s it.data) * 2 / 3)) it.data >cut.data
