@@ -285,6 +285,7 @@ static const struct weir_option run_options[] = {
                    "the page cache or past it. The report shows the stall beside the rule pool >= rate x stall.",
     },
     {
+        .short_name = 'j',
         .long_name = "json",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,

@@ -83,6 +83,7 @@ static const struct weir_option options[] = {
         .help = "stop after N records",
     },
     {
+        .short_name = 'j',
         .long_name = "json",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,

@@ -108,8 +108,11 @@ int weir_verify_main(const struct weir_invocation *invocation)
     struct weir_progress progress;
     weir_progress_begin(&progress, &print, "weir verify", false);
     gate.progress = weir_progress_of_input(&progress);
-    int code = weir_verify_append(arguments.input_path, &gate, &text, &failures, &err);
+    int code = arguments.json ? weir_verify_append_json(arguments.input_path, &gate, &text, &failures, &err)
+                              : weir_verify_append(arguments.input_path, &gate, &text, &failures, &err);
     weir_progress_end(&progress);
+    if (code < 0 && arguments.json)
+        weir_buf_reset(&text); /* half of an object is none */
     if (arguments.quiet && code == 0)
         weir_buf_reset(&text);
     status = end(&print, &text, code, &err);

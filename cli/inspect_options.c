@@ -26,6 +26,12 @@ static int apply_timeline(void *arguments, const char *text, struct weir_error *
     return 0;
 }
 
+#define JSON_ROW                                                                                                     \
+    {                                                                                                                \
+        .short_name = 'j', .long_name = "json", .negatable = true, .kind = WEIR_OPTION_FLAG,                         \
+        .field = FIELD(json, bool), .section = OTHER, .help = "one JSON object", .details = WEIR_INPUT_JSON_DETAILS, \
+    }
+
 static const struct weir_option info_options[] = {
     WEIR_INPUT_ROW(FIELD(input_path, const char *), WEIR_INPUT_HELP),
     {
@@ -43,15 +49,7 @@ static const struct weir_option info_options[] = {
                    "mean and longest time from reader to file, and the part of the pool in use. With json: a "
                    "list, with each reader apart.",
     },
-    {
-        .long_name = "json",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(json, bool),
-        .section = OTHER,
-        .help = "one JSON object",
-        .details = WEIR_INPUT_JSON_DETAILS,
-    },
+    JSON_ROW,
     WEIR_OPTION_HELP_ROW,
 };
 
@@ -82,6 +80,7 @@ const struct weir_command weir_info_command = {
 
 static const struct weir_option verify_options[] = {
     WEIR_INPUT_ROW(FIELD(input_path, const char *), WEIR_INPUT_HELP),
+    JSON_ROW,
     {
         .short_name = 'q',
         .long_name = "quiet",

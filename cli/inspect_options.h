@@ -9,9 +9,9 @@
 
 struct weir_inspect_arguments {
     const char *input_path; /* borrowed from argv */
-    bool json;              /* of weir info, as the next */
-    bool timeline;
-    bool quiet; /* of weir verify */
+    bool json;
+    bool timeline; /* of weir info */
+    bool quiet;    /* of weir verify */
 };
 
 extern const struct weir_command weir_info_command;

@@ -67,6 +67,7 @@ static const struct weir_option options[] = {
                    "samples. The stack [lost] counts lost samples. With several events, the event comes first.",
     },
     {
+        .short_name = 'j',
         .long_name = "json",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,

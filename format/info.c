@@ -40,6 +40,13 @@ static void append_head(const struct weir_perf_input *input, struct weir_buf *ou
         weir_buf_printf(out, "state           unfinished: weir recover makes it whole\n");
 }
 
+/* LOST_SAMPLES records have the kernel's count. LOST records have the same losses, where they happened, but for those
+ * that no later record came after; a kernel without a count has these alone. */
+static uint64_t total_lost(uint64_t by_lost_samples, uint64_t by_lost)
+{
+    return by_lost_samples > by_lost ? by_lost_samples : by_lost;
+}
+
 static void append_event(const struct weir_input_event *event, const struct weir_scan_event *counts,
                          struct weir_buf *out)
 {
@@ -52,10 +59,9 @@ static void append_event(const struct weir_input_event *event, const struct weir
     weir_attr_append_sample_type(out, attr->sample_type);
     weir_buf_printf(out, ", read_format ");
     weir_attr_append_read_format(out, attr->read_format);
-    weir_buf_printf(out,
-                    "\n                %" PRIu64 " samples, %" PRIu64 " lost (LOST %" PRIu64 "), shed %" PRIu64
-                    ", throttled %" PRIu64 " times\n",
-                    counts->samples, counts->lost_samples, counts->lost, counts->shed, counts->throttles);
+    weir_buf_printf(
+        out, "\n                %" PRIu64 " samples, %" PRIu64 " lost, shed %" PRIu64 ", throttled %" PRIu64 " times\n",
+        counts->samples, total_lost(counts->lost_samples, counts->lost), counts->shed, counts->throttles);
 }
 
 static void append_features(const struct weir_perf_input *input, struct weir_buf *out)
@@ -93,6 +99,18 @@ static void append_gaps(const struct weir_scan *scan, size_t cpu, struct weir_bu
         weir_buf_printf(out, "                offline after %.6f s\n", (double)counts->last_ns / NS_PER_S);
 }
 
+static void append_cpu(const struct weir_scan_cpu *counts, size_t cpu, struct weir_buf *out)
+{
+    double span_s = (double)(counts->last_ns - counts->first_ns) / NS_PER_S;
+    weir_buf_printf(out,
+                    "CPU %-11zu %" PRIu64 " samples, %" PRIu64 " lost, %" PRIu64 " records, %.6f s to %.6f s: %.3f s",
+                    cpu, counts->samples, counts->lost_samples, counts->records, (double)counts->first_ns / NS_PER_S,
+                    (double)counts->last_ns / NS_PER_S, span_s);
+    if (span_s >= 0.001) /* else a rate says nothing */
+        weir_buf_printf(out, ", %.0f samples/s", (double)counts->samples / span_s);
+    weir_buf_append_u8(out, '\n');
+}
+
 static void append_counts(const struct weir_scan *scan, struct weir_buf *out)
 {
     weir_buf_printf(out, "records         %" PRIu64 " in %" PRIu64 " bytes\n", scan->records, scan->bytes);
@@ -106,17 +124,17 @@ static void append_counts(const struct weir_scan *scan, struct weir_buf *out)
     for (size_t cpu = 0; cpu < scan->cpu_count; cpu++) {
         if (!scan->cpus[cpu].records)
             continue;
-        weir_buf_printf(out, "CPU %-11zu %" PRIu64 " samples, %" PRIu64 " records, %.6f s to %.6f s\n", cpu,
-                        scan->cpus[cpu].samples, scan->cpus[cpu].records, (double)scan->cpus[cpu].first_ns / NS_PER_S,
-                        (double)scan->cpus[cpu].last_ns / NS_PER_S);
+        append_cpu(&scan->cpus[cpu], cpu, out);
         append_gaps(scan, cpu, out);
     }
     weir_buf_printf(out, "samples         %" PRIu64 ", %.6f s to %.6f s\n", scan->samples,
                     (double)scan->first_sample_ns / NS_PER_S, (double)scan->last_sample_ns / NS_PER_S);
-    weir_buf_printf(out, "lost            %" PRIu64 " by LOST_SAMPLES, %" PRIu64 " by LOST\n", scan->lost_samples,
-                    scan->lost);
+    weir_buf_printf(out, "lost            %" PRIu64 " samples", total_lost(scan->lost_samples, scan->lost));
+    if (scan->lost > 0)
+        weir_buf_printf(out, "; LOST records mark where %" PRIu64 " of them were lost", scan->lost);
+    weir_buf_append_u8(out, '\n');
     if (scan->lost_unnamed > 0)
-        weir_buf_printf(out, "                %" PRIu64 " side records by LOST\n", scan->lost_unnamed);
+        weir_buf_printf(out, "                %" PRIu64 " side records\n", scan->lost_unnamed);
     weir_buf_printf(out, "shed            %" PRIu64 ", while the output was behind\n", scan->shed);
 }
 
@@ -238,10 +256,10 @@ static void append_json_counts(const struct weir_scan *scan, struct weir_buf *ou
         if (!scan->cpus[cpu].records)
             continue;
         weir_buf_printf(out,
-                        "%s\n  {\"cpu\":%zu,\"samples\":%" PRIu64 ",\"records\":%" PRIu64 ",\"first_ns\":%" PRIu64
-                        ",\"last_ns\":%" PRIu64,
-                        between, cpu, scan->cpus[cpu].samples, scan->cpus[cpu].records, scan->cpus[cpu].first_ns,
-                        scan->cpus[cpu].last_ns);
+                        "%s\n  {\"cpu\":%zu,\"samples\":%" PRIu64 ",\"lost_samples\":%" PRIu64 ",\"records\":%" PRIu64
+                        ",\"first_ns\":%" PRIu64 ",\"last_ns\":%" PRIu64,
+                        between, cpu, scan->cpus[cpu].samples, scan->cpus[cpu].lost_samples, scan->cpus[cpu].records,
+                        scan->cpus[cpu].first_ns, scan->cpus[cpu].last_ns);
         append_json_gaps(scan, cpu, out);
         between = ",";
     }

@@ -252,16 +252,30 @@ static int scan_update(struct weir_scan *scan, const struct weir_record_view *vi
     return 0;
 }
 
+/* The losses that a LOST_SAMPLES record tells; 0: another record, or one of dropped samples. */
+static uint64_t lost_samples_of(const struct scanned *record)
+{
+    const struct weir_record_view *view = record->view;
+    if (view->type != PERF_RECORD_LOST_SAMPLES || record->body_bytes < 16)
+        return 0;
+    bool is_shed = weir_load_u16(view->data + offsetof(struct perf_event_header, misc)) & WEIR_RECORD_MISC_SHED;
+    return is_shed ? 0 : weir_load_u64(view->data + 8);
+}
+
 static int scan_cpu(struct weir_scan *scan, const struct scanned *record)
 {
     uint32_t cpu = record->id.cpu;
+    uint64_t lost_samples = lost_samples_of(record);
     bool is_synthesized = record->view->type != PERF_RECORD_SAMPLE && record->id.time == 0;
-    if (!(record->fields & PERF_SAMPLE_CPU) || cpu >= WEIR_CPU_LIMIT || is_synthesized)
+    if (!(record->fields & PERF_SAMPLE_CPU) || cpu >= WEIR_CPU_LIMIT || (is_synthesized && lost_samples == 0))
         return 0;
     int result = reach((void **)&scan->cpus, sizeof(*scan->cpus), &scan->cpu_count, cpu + 1);
     if (result < 0)
         return result;
     struct weir_scan_cpu *counts = &scan->cpus[cpu];
+    counts->lost_samples += lost_samples;
+    if (is_synthesized)
+        return 0;
     counts->records++;
     counts->samples += record->view->type == PERF_RECORD_SAMPLE;
     if (record->fields & PERF_SAMPLE_TIME) {

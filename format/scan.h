@@ -35,6 +35,7 @@ struct weir_scan_span {
 
 struct weir_scan_cpu { /* counts of one CPU */
     uint64_t samples, records;
+    uint64_t lost_samples;        /* by LOST_SAMPLES records that name it; dropped samples (shed) are not in it */
     uint64_t first_ns, last_ns;   /* times of its records, if they have one */
     struct weir_scan_span *spans; /* owned; ascending by opening */
     size_t span_count;

@@ -18,25 +18,59 @@
 #include "format/feature_text.h"
 #include "format/perf_input_trace.h"
 #include "format/scan.h"
+#include "format/text_out.h"
 
 #define LINE_BYTES 1024
 #define NS_PER_S   1e9
 
+enum verdict {
+    VERDICT_OK,
+    VERDICT_FAIL,
+    VERDICT_NOTE
+};
+
 struct verdicts {
     struct weir_buf *out;
+    bool json;
+    unsigned said;
     unsigned failures;
 };
+
+__attribute__((format(printf, 4, 0))) static void append_finding(struct verdicts *verdicts, enum verdict verdict,
+                                                                 const char *rule, const char *format, va_list args)
+{
+    static const char *const words[] = {[VERDICT_OK] = "ok", [VERDICT_FAIL] = "FAIL", [VERDICT_NOTE] = "note"};
+    static const char *const members[] = {[VERDICT_OK] = "ok", [VERDICT_FAIL] = "fail", [VERDICT_NOTE] = "note"};
+    char line[LINE_BYTES];
+    vsnprintf(line, sizeof(line), format, args);
+    bool is_first = verdicts->said++ == 0;
+    verdicts->failures += verdict == VERDICT_FAIL;
+    if (!verdicts->json) {
+        weir_buf_printf(verdicts->out, "%-5s%-12s%s\n", words[verdict], rule, line);
+        return;
+    }
+    weir_buf_printf(verdicts->out, "%s{\"verdict\":\"%s\",\"rule\":\"%s\",\"finding\":", is_first ? "" : ",",
+                    members[verdict], rule);
+    weir_text_append_json_string(verdicts->out, line);
+    weir_buf_printf(verdicts->out, "}");
+}
 
 __attribute__((format(printf, 4, 5))) static void say(struct verdicts *verdicts, bool is_kept, const char *rule,
                                                       const char *format, ...)
 {
-    char line[LINE_BYTES];
     va_list args;
     va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
+    append_finding(verdicts, is_kept ? VERDICT_OK : VERDICT_FAIL, rule, format, args);
     va_end(args);
-    verdicts->failures += !is_kept;
-    weir_buf_printf(verdicts->out, "%-5s%-12s%s\n", is_kept ? "ok" : "FAIL", rule, line);
+}
+
+__attribute__((format(printf, 3, 4))) static void note(struct verdicts *verdicts, const char *rule, const char *format,
+                                                       ...)
+{
+    va_list args;
+    va_start(args, format);
+    append_finding(verdicts, VERDICT_NOTE, rule, format, args);
+    va_end(args);
 }
 
 static void say_problem(struct verdicts *verdicts, const char *rule, const struct weir_scan_problem *problem,
@@ -301,80 +335,73 @@ static void check_aux_index(struct verdicts *verdicts, const struct weir_perf_in
 }
 
 /* What is not in the file of what AUX areas held. */
-static void append_aux_notes(struct weir_buf *out, const struct weir_scan_aux *aux)
+static void append_aux_notes(struct verdicts *verdicts, const struct weir_scan_aux *aux)
 {
     if (aux->truncated + aux->partial + aux->collisions > 0)
-        weir_buf_printf(out,
-                        "note aux         %" PRIu64 " of %" PRIu64 " AUX records are truncated, %" PRIu64
-                        " partial, %" PRIu64 " collided\n",
-                        aux->truncated, aux->told, aux->partial, aux->collisions);
+        note(verdicts, "aux",
+             "%" PRIu64 " of %" PRIu64 " AUX records are truncated, %" PRIu64 " partial, %" PRIu64 " collided",
+             aux->truncated, aux->told, aux->partial, aux->collisions);
     for (size_t i = 0; !aux->is_snapshot && i < aux->area_room; i++) {
         if (aux->areas[i].gap_bytes > 0)
-            weir_buf_printf(out, "note aux         area %zu lacks %" PRIu64 " bytes between its stretches\n", i,
-                            aux->areas[i].gap_bytes);
+            note(verdicts, "aux", "area %zu lacks %" PRIu64 " bytes between its stretches", i, aux->areas[i].gap_bytes);
     }
     if (!aux->is_snapshot && aux->stretches > 0 && aux->told_bytes > aux->bytes)
-        weir_buf_printf(out,
-                        "note aux         AUX records tell of %" PRIu64 " bytes, AUXTRACE records have %" PRIu64 "\n",
-                        aux->told_bytes, aux->bytes);
+        note(verdicts, "aux", "AUX records tell of %" PRIu64 " bytes, AUXTRACE records have %" PRIu64, aux->told_bytes,
+             aux->bytes);
     if (aux->far.count > 0)
-        weir_buf_printf(out, "note aux         %" PRIu64 " stretches are of areas from %u on: not compared\n",
-                        aux->far.count, WEIR_SCAN_AREAS);
+        note(verdicts, "aux", "%" PRIu64 " stretches are of areas from %u on: not compared", aux->far.count,
+             WEIR_SCAN_AREAS);
 }
 
 /* When no record of a CPU could come. */
-static void append_gaps(struct weir_buf *out, const struct weir_scan *scan, size_t cpu)
+static void append_gaps(struct verdicts *verdicts, const struct weir_scan *scan, size_t cpu)
 {
     const struct weir_scan_cpu *counts = &scan->cpus[cpu];
     bool is_trace_only = scan->samples == 0 && scan->aux.stretches > 0;
     if (counts->records == 0)
-        weir_buf_printf(out, "note gaps        CPU %zu has no record\n", cpu);
+        note(verdicts, "gaps", "CPU %zu has no record", cpu);
     else if (counts->samples == 0 && !is_trace_only)
-        weir_buf_printf(out, "note gaps        CPU %zu has no sample\n", cpu);
+        note(verdicts, "gaps", "CPU %zu has no sample", cpu);
     for (size_t gap = 0; gap < weir_scan_gaps(scan, cpu); gap++)
-        weir_buf_printf(out, "note gaps        CPU %zu was offline between %.6f s and %.6f s\n", cpu,
-                        (double)counts->spans[gap].last_ns / NS_PER_S,
-                        (double)counts->spans[gap + 1].first_ns / NS_PER_S);
+        note(verdicts, "gaps", "CPU %zu was offline between %.6f s and %.6f s", cpu,
+             (double)counts->spans[gap].last_ns / NS_PER_S, (double)counts->spans[gap + 1].first_ns / NS_PER_S);
     if (weir_scan_is_gone_at_end(scan, cpu) && counts->records > 0)
-        weir_buf_printf(out, "note gaps        CPU %zu was offline after %.6f s\n", cpu,
-                        (double)counts->last_ns / NS_PER_S);
+        note(verdicts, "gaps", "CPU %zu was offline after %.6f s", cpu, (double)counts->last_ns / NS_PER_S);
 }
 
 /* What may be as it should, but should be known. */
-static void append_notes(struct weir_buf *out, const struct weir_perf_input *input, const struct weir_scan *scan)
+static void append_notes(struct verdicts *verdicts, const struct weir_perf_input *input, const struct weir_scan *scan)
 {
     for (size_t i = 0; i < input->events.count && i < scan->event_count; i++) {
         const struct weir_scan_event *event = &scan->events[i];
         if (event->throttles > 0)
-            weir_buf_printf(
-                out, "note gaps        event %zu was throttled %" PRIu64 " times, and let go on %" PRIu64 " times\n", i,
-                event->throttles, event->unthrottles);
+            note(verdicts, "gaps", "event %zu was throttled %" PRIu64 " times, and let go on %" PRIu64 " times", i,
+                 event->throttles, event->unthrottles);
     }
     for (size_t cpu = 0; cpu < scan->cpu_count; cpu++)
-        append_gaps(out, scan, cpu);
-    append_aux_notes(out, &scan->aux);
+        append_gaps(verdicts, scan, cpu);
+    append_aux_notes(verdicts, &scan->aux);
     if (scan->clock_step.count > 0)
-        weir_buf_printf(out,
-                        "note clock       the clock of samples was set back, by %.9f s at most, the first time before "
-                        "the record at %#" PRIx64 ": consumers that sort by time mix later records with earlier "
-                        "ones\n",
-                        (double)scan->clock_step_ns / NS_PER_S, scan->clock_step.first_offset);
+        note(verdicts, "clock",
+             "the clock of samples was set back, by %.9f s at most, the first time before "
+             "the record at %#" PRIx64 ": consumers that sort by time mix later records with earlier "
+             "ones",
+             (double)scan->clock_step_ns / NS_PER_S, scan->clock_step.first_offset);
     if (scan->order.steps_back > 0)
-        weir_buf_printf(out,
-                        "note order       %" PRIu64 " records are older than the one before, by %" PRIu64
-                        " ns at most: interrupted while they were written\n",
-                        scan->order.steps_back, scan->order.longest_ns);
+        note(verdicts, "order",
+             "%" PRIu64 " records are older than the one before, by %" PRIu64
+             " ns at most: interrupted while they were written",
+             scan->order.steps_back, scan->order.longest_ns);
     if (scan->odd_size.count > 0)
-        weir_buf_printf(out, "note sizes       %" PRIu64 " records are no multiple of 8 bytes long\n",
-                        scan->odd_size.count);
+        note(verdicts, "sizes", "%" PRIu64 " records are no multiple of 8 bytes long", scan->odd_size.count);
 }
 
-int weir_verify_append(const char *path, const struct weir_input_gate *gate, struct weir_buf *out, unsigned *failures,
-                       struct weir_error *err)
+static int verify(const char *path, const struct weir_input_gate *gate, bool json, struct weir_buf *out,
+                  unsigned *failures, struct weir_error *err)
 {
     struct weir_perf_input input;
     struct weir_scan scan;
-    struct verdicts verdicts = {.out = out};
+    struct verdicts verdicts = {.out = out, .json = json};
     int result = weir_perf_input_open_gated(&input, path, gate, err);
     if (result < 0)
         return result;
@@ -399,7 +426,7 @@ int weir_verify_append(const char *path, const struct weir_input_gate *gate, str
             check_areas(&verdicts, &scan);
             check_aux_index(&verdicts, &input, &scan.aux);
         }
-        append_notes(out, &input, &scan);
+        append_notes(&verdicts, &input, &scan);
         result = weir_buf_error(out);
         if (result < 0)
             weir_error_set_errno(err, result, "cannot verify %s", path);
@@ -407,5 +434,21 @@ int weir_verify_append(const char *path, const struct weir_input_gate *gate, str
     *failures = verdicts.failures;
     weir_scan_fini(&scan);
     weir_perf_input_close(&input);
+    return result;
+}
+
+int weir_verify_append(const char *path, const struct weir_input_gate *gate, struct weir_buf *out, unsigned *failures,
+                       struct weir_error *err)
+{
+    return verify(path, gate, false, out, failures, err);
+}
+
+int weir_verify_append_json(const char *path, const struct weir_input_gate *gate, struct weir_buf *out,
+                            unsigned *failures, struct weir_error *err)
+{
+    *failures = 0;
+    weir_buf_printf(out, "{\"findings\":[");
+    int result = verify(path, gate, true, out, failures, err);
+    weir_buf_printf(out, "],\"failures\":%u}\n", *failures);
     return result;
 }

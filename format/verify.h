@@ -19,4 +19,8 @@
 int weir_verify_append(const char *path, const struct weir_input_gate *gate, struct weir_buf *out, unsigned *failures,
                        struct weir_error *err);
 
+/* Does the same, and appends one JSON object (docs/json.md, "weir verify"). */
+int weir_verify_append_json(const char *path, const struct weir_input_gate *gate, struct weir_buf *out,
+                            unsigned *failures, struct weir_error *err);
+
 #endif

@@ -233,6 +233,25 @@ Test(verify, record_behind_two_rounds_that_is_older_breaks_rounds)
     weir_buf_fini(&data);
 }
 
+Test(verify, findings_are_json_too)
+{
+    struct weir_buf json = WEIR_BUF_INIT;
+    unsigned failures = 1, findings = 0, lines = 0;
+    cr_assert_eq(weir_verify_append(file.path, NULL, &text, &failures, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_verify_append_json(file.path, NULL, &json, &failures, &err), 0, "%s", err.what);
+    const char *said = weir_buf_str(&json);
+    static const char first[] = "{\"findings\":[{\"verdict\":\"ok\",\"rule\":\"boundaries\",\"finding\":\"";
+    cr_expect_eq(failures, 0);
+    cr_expect_eq(strstr(said, first), said, "%s", said);
+    cr_expect_not_null(strstr(said, "\"}],\"failures\":0}\n"), "%s", said);
+    for (const char *at = said; (at = strstr(at, "{\"verdict\":")); at++)
+        findings++;
+    for (const char *at = weir_buf_str(&text); (at = strchr(at, '\n')); at++)
+        lines++;
+    cr_expect_eq(findings, lines, "%s", said);
+    weir_buf_fini(&json);
+}
+
 /* Record 3 is of cpu-clock, id 11; the last sample of it is of the same CPU's ring only when it has the same id. */
 Test(verify, record_that_is_older_than_the_one_before_of_its_id_breaks_order)
 {
@@ -443,13 +462,13 @@ Test(verify, info_says_what_is_in_the_recording)
         "TRACING_DATA    formats of tracepoints\n",
         "event           cpu-clock: type 1 config 0, period 250000, 2 ids, sample_type "
         "IP|TID|TIME|CPU|PERIOD|IDENTIFIER"
-        ", read_format ID|LOST\n                2 samples, 3 lost (LOST 0), shed 0, throttled 0 times\n",
+        ", read_format ID|LOST\n                2 samples, 3 lost, shed 0, throttled 0 times\n",
         "event           sched:sched_switch: type 2 config 0x13c",
         "records         10 in ",
         "                         3 SAMPLE\n",
-        "CPU 1           2 samples, 2 records, 1.000002 s to 1.000003 s\n",
+        "CPU 1           2 samples, 0 lost, 2 records, 1.000002 s to 1.000003 s: 0.000 s\n",
         "samples         3, 1.000001 s to 1.000003 s\n",
-        "lost            3 by LOST_SAMPLES, 0 by LOST\n",
+        "lost            3 samples\n",
         "shed            0, while the output was behind\n",
         NULL,
     };
