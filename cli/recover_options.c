@@ -66,8 +66,10 @@ static const char *const description[] = {
     "whole record, and its header is complete. The input is unchanged unless --in-place is given.",
     "Of a directory (perf's parallel layout) each file ends with its last whole record, and DIR/data is completed. A "
     "copy of the kernel (--kcore) goes along.",
-    "A saved stream (weir record -o - >FILE) ends with its last whole record, and with the losses of "
-    "each event that its LOST records report. Its build ids came last, and are not made anew.",
+    "A saved stream (weir record -o - >FILE) becomes a file with head and features, on which every perf command "
+    "works: perf sched finds no events in a saved stream. With --in-place it stays a stream. In both it ends with its "
+    "last whole record, and with the losses of each event that its LOST records report. The build ids of a stream "
+    "come last, and are not made anew.",
     "A recording of tracepoints is useless without their formats, which are written last. weir takes "
     "them from this machine's tracefs, but only if the running kernel recorded the file since its "
     "boot: the kernel's address and length in the file are the present ones, the file was last written "

@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "format/features.h"
+#include "format/head.h"
 #include "format/perf_input.h"
 #include "format/records.h"
 #include "format/same_boot.h"
@@ -31,6 +32,12 @@ struct planner {
     struct weir_event_desc *events; /* owned */
     char **names;                   /* owned, with what they point to: "sched:sched_switch", as "sched\0sched_switch" */
 };
+
+/* 0 for code 0. */
+static int fail(const struct planner *planner, int code, struct weir_error *err)
+{
+    return code < 0 ? weir_error_set_errno(err, code, "cannot recover %s", planner->options->path) : 0;
+}
 
 /* ---- what is kept ---- */
 
@@ -180,8 +187,13 @@ static int fail_stale(const struct planner *planner, const struct weir_error *wh
 
 /* ---- what is made anew ---- */
 
-static void describe_events(struct planner *planner)
+static int describe_events(struct planner *planner, struct weir_error *err)
 {
+    size_t count = planner->input.events.count;
+    planner->events = calloc(count + 1, sizeof(*planner->events));
+    planner->names = calloc(count + 1, sizeof(*planner->names));
+    if (!planner->events || !planner->names)
+        return fail(planner, -ENOMEM, err);
     for (size_t i = 0; i < planner->input.events.count; i++) {
         const struct weir_input_event *event = &planner->input.events.list[i];
         planner->events[i].attr = event->attr;
@@ -190,6 +202,7 @@ static void describe_events(struct planner *planner)
         planner->events[i].ids = event->ids;
         planner->events[i].id_count = event->id_count;
     }
+    return 0;
 }
 
 /* Without COMPRESSED perf does not decompress, and its room has to hold what a record expands to. Level and ratio are
@@ -256,13 +269,14 @@ static void tell_losses(struct planner *planner)
     }
 }
 
-static int build_tail(struct planner *planner, struct weir_error *err)
+/* at: where the tail goes in the file. Sets *records_end: the end of the data. */
+static int build_tail(struct planner *planner, uint64_t at, uint64_t *records_end, struct weir_error *err)
 {
     struct weir_recovery *recovery = planner->recovery;
     struct weir_buf *tail = &recovery->tail;
     tell_losses(planner);
-    uint64_t records_end = recovery->data_end + tail->used;
-    uint64_t offset = records_end + count_features(planner) * sizeof(struct weir_perf_section);
+    *records_end = at + tail->used;
+    uint64_t offset = *records_end + count_features(planner) * sizeof(struct weir_perf_section);
     for (unsigned bit = 0; bit < WEIR_FEATURES_KNOWN; bit++) {
         if (!planner->has[bit])
             continue;
@@ -276,23 +290,13 @@ static int build_tail(struct planner *planner, struct weir_error *err)
             weir_buf_append(tail, planner->payloads[bit].data, planner->payloads[bit].used);
         weir_buf_fini(&planner->payloads[bit]);
     }
-    recovery->header = planner->input.header;
-    recovery->header.data.size = records_end - recovery->header.data.offset;
-    memcpy(recovery->header.features, recovery->features, sizeof(recovery->features));
-    int result = weir_buf_error(tail);
-    return result < 0 ? weir_error_set_errno(err, result, "cannot recover %s", planner->options->path) : 0;
+    return fail(planner, weir_buf_error(tail), err);
 }
 
-/* What a file that was never finished lacks. */
+/* What a file that was never finished lacks. After describe_events(). */
 static int complete(struct planner *planner, struct weir_error *err)
 {
     struct weir_error why = {0};
-    size_t count = planner->input.events.count;
-    planner->events = calloc(count + 1, sizeof(*planner->events));
-    planner->names = calloc(count + 1, sizeof(*planner->names));
-    if (!planner->events || !planner->names)
-        return weir_error_set_errno(err, -ENOMEM, "cannot recover %s", planner->options->path);
-    describe_events(planner);
     int checked = check_boot(planner, &why);
     if (checked == -ENOMEM)
         return weir_error_set_errno(err, checked, "cannot recover %s", planner->options->path);
@@ -333,10 +337,82 @@ static void note_kept(struct planner *planner, uint64_t ended)
     recovery->cause = planner->scan.end;
 }
 
+/* ---- a file made of a stream ---- */
+
 static int fail_empty(const struct planner *planner, uint64_t offset, struct weir_error *err)
 {
     return weir_error_set(err, -ENODATA, "%s: no whole record at %#" PRIx64 ", where its data begins",
                           planner->options->path, offset);
+}
+
+static int build_head(const struct planner *planner, uint64_t data_bytes, struct weir_buf *head)
+{
+    struct weir_head_input input = {
+        .events = planner->events,
+        .event_count = planner->input.events.count,
+        .data_bytes = data_bytes,
+    };
+    memcpy(input.features, planner->recovery->features, sizeof(input.features));
+    for (size_t i = 0; i < input.event_count; i++)
+        input.id_room = weir_max_u64(input.id_room, input.events[i].id_count);
+    weir_buf_reset(head);
+    return weir_head_build(head, &input);
+}
+
+/* Gives the AUXTRACE records their places in the file, and returns the place behind the last byte that is kept. */
+static uint64_t place_records(struct planner *planner)
+{
+    const struct weir_recovery *recovery = planner->recovery;
+    struct weir_scan_aux *aux = &planner->scan.aux;
+    uint64_t at = recovery->head.used;
+    size_t next = 0;
+    for (size_t i = 0; i < recovery->kept_count; i++) {
+        const struct weir_stream_range *range = &recovery->kept[i];
+        for (; next < aux->index_count && aux->index[next].file_offset < range->end; next++)
+            aux->index[next].file_offset += at - range->begin;
+        at += range->end - range->begin;
+    }
+    return at;
+}
+
+/* The features of the stream, which has its build ids in records of their own. */
+static int take_features(struct planner *planner, struct weir_error *err)
+{
+    int result = keep_features(planner, err);
+    struct weir_buf *build_ids = &planner->scan.cuts.build_ids;
+    if (result < 0 || planner->has[WEIR_FEATURE_BUILD_ID] || build_ids->used == 0)
+        return result;
+    weir_buf_append(&planner->payloads[WEIR_FEATURE_BUILD_ID], build_ids->data, build_ids->used);
+    planner->has[WEIR_FEATURE_BUILD_ID] = true;
+    return fail(planner, weir_buf_error(&planner->payloads[WEIR_FEATURE_BUILD_ID]), err);
+}
+
+static int make_file(struct planner *planner, struct weir_error *err)
+{
+    struct weir_recovery *recovery = planner->recovery;
+    uint64_t records_end = 0;
+    int result = weir_stream_cuts_kept(&planner->scan.cuts, WEIR_PIPE_HEADER_BYTES, recovery->data_end, &recovery->kept,
+                                       &recovery->kept_count);
+    if (result < 0)
+        return fail(planner, result, err);
+    recovery->records -= planner->scan.cuts.records;
+    if (recovery->records == 0)
+        return fail_empty(planner, recovery->data_end, err);
+    result = take_features(planner, err);
+    if (result < 0)
+        return result;
+    planner->needs_aux_index = judge_aux_index(planner);
+    result = describe_events(planner, err);
+    if (result == 0)
+        result = fail(planner, build_head(planner, 0, &recovery->head), err);
+    if (result < 0)
+        return result;
+    uint64_t at = place_records(planner);
+    result = complete(planner, err);
+    if (result == 0)
+        result = build_tail(planner, at, &records_end, err);
+    return result < 0 ? result
+                      : fail(planner, build_head(planner, records_end - recovery->head.used, &recovery->head), err);
 }
 
 /* A stream that was saved says everything before its samples, in records; what may be wrong is its end. */
@@ -355,6 +431,8 @@ static int plan_stream(struct planner *planner, struct weir_error *err)
     recovery->is_stream = true;
     if (recovery->records == 0)
         return fail_empty(planner, WEIR_PIPE_HEADER_BYTES, err);
+    if (planner->options->makes_file)
+        return make_file(planner, err);
     tell_losses(planner);
     recovery->is_whole = recovery->dropped_bytes + recovery->tail.used == 0;
     result = weir_buf_error(&recovery->tail);
@@ -394,8 +472,18 @@ static int plan(struct planner *planner, struct weir_error *err)
         return weir_error_set(err, -ENOTSUP,
                               "%s: its attrs or ids stand behind its data at %#" PRIx64 ", and features go there",
                               planner->options->path, recovery->data_end);
-    result = input->is_unfinished || lacks || count_features(planner) == 0 ? complete(planner, err) : 0;
-    return result == 0 ? build_tail(planner, err) : result;
+    if (input->is_unfinished || lacks || count_features(planner) == 0) {
+        result = describe_events(planner, err);
+        if (result == 0)
+            result = complete(planner, err);
+    }
+    uint64_t records_end = 0;
+    if (result == 0)
+        result = build_tail(planner, recovery->data_end, &records_end, err);
+    recovery->header = planner->input.header;
+    recovery->header.data.size = records_end - recovery->header.data.offset;
+    memcpy(recovery->header.features, recovery->features, sizeof(recovery->features));
+    return result;
 }
 
 int weir_recovery_plan(struct weir_recovery *recovery, const struct weir_recovery_options *options,
@@ -423,6 +511,10 @@ int weir_recovery_plan(struct weir_recovery *recovery, const struct weir_recover
 void weir_recovery_fini(struct weir_recovery *recovery)
 {
     weir_buf_fini(&recovery->tail);
+    weir_buf_fini(&recovery->head);
+    free(recovery->kept);
+    recovery->kept = NULL;
+    recovery->kept_count = 0;
     free(recovery->parts);
     recovery->parts = NULL;
     recovery->part_count = 0;

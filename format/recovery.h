@@ -5,7 +5,9 @@
  * The data ends behind its last whole record; an AUXTRACE record is whole if all its bytes are behind it. The index of
  * AUXTRACE records, the feature AUXTRACE, is rebuilt from the records that are kept, unless it matches them already.
  *
- * A stream that was saved to a file has its features in records before its samples, so only its end may be missing.
+ * A stream that was saved to a file has its features in records before its samples, so only its end may be missing. The
+ * plan may also turn it into a file (makes_file): head, the stream's records but those that describe it
+ * (format/stream_cuts.h), and the features behind them.
  *
  * A recorder writes the lost samples of each event at its end (LOST_SAMPLES). If these records are missing, they are
  * rebuilt from the kernel's LOST records, so that both agree.
@@ -36,6 +38,7 @@
 #include "base/machine.h"
 #include "format/perf_file.h"
 #include "format/perf_input.h"
+#include "format/stream_cuts.h"
 
 /* Limit of all kept features together. Features beyond it, by ascending bit, are rebuilt or left out. (Recorders write
  * some MiB. In a forged file many sections may name the same bytes, up to WEIR_FEATURE_MAX_BYTES each.) */
@@ -48,6 +51,7 @@ struct weir_recovery_options {
     const char *proc_root;              /* NULL: "/proc" */
     const struct weir_input_gate
         *gate;             /* may be NULL; called before tracefs and proc are opened, and the input again */
+    bool makes_file;       /* a saved stream becomes a file, in a new file; false: it stays a stream */
     bool assume_same_boot; /* skips the checks of kernel map and times */
     struct weir_input_progress progress; /* for engine/upkeep/recovery_child.h, which makes the gate */
 };
@@ -58,10 +62,13 @@ struct weir_recovery_part { /* a file DIR/data.N of a directory */
 };
 
 struct weir_recovery {
-    bool is_whole;                    /* nothing has to be changed */
-    bool is_same_boot;                /* this boot recorded the file: machine and tracefs were used */
-    bool is_directory;                /* data_end to tail are of DIR/data */
-    bool is_stream;                   /* a saved stream: header, said_end and features are not used */
+    bool is_whole;                  /* nothing has to be changed */
+    bool is_same_boot;              /* this boot recorded the file: machine and tracefs were used */
+    bool is_directory;              /* data_end to tail are of DIR/data */
+    bool is_stream;                 /* a saved stream: header and said_end are not used */
+    struct weir_buf head;           /* owned: of a file that is made of a stream; empty: none is made */
+    struct weir_stream_range *kept; /* owned; the bytes of the stream behind the head, before the tail */
+    size_t kept_count;
     struct weir_recovery_part *parts; /* owned; the files of a directory, by number */
     size_t part_count;
     uint64_t records, samples;      /* in the kept data and in the tail */
@@ -70,7 +77,8 @@ struct weir_recovery {
     uint64_t dropped_bytes;         /* bytes behind data_end that are no records */
     struct weir_error cause;        /* why the data ends at data_end; code 0: no damage */
     struct weir_perf_header header; /* to be written at 0 */
-    struct weir_buf tail; /* owned: records, then features; to be written at data_end; the file ends behind it */
+    struct weir_buf tail; /* owned: records, then features; to be written at data_end, or behind the kept bytes; the
+                             file ends behind it */
     uint64_t features[4];
 };
 

@@ -320,7 +320,9 @@ static int scan_record(struct weir_scan *scan, struct weir_perf_input *input, co
     if (result == 0)
         result = scan_update(scan, view);
     if (result == 0)
-        result = weir_scan_aux_note(&scan->aux, view, !input->is_pipe && input->stream.source == &input->source);
+        result = weir_scan_aux_note(&scan->aux, view, input->stream.source == &input->source);
+    if (result == 0 && input->is_pipe)
+        result = weir_stream_cuts_note(&scan->cuts, view);
     if (result == 0 && view->type == WEIR_RECORD_EVENT_TYPE)
         result = weir_ledger_reader_take(&scan->ledgers, view->data, view->bytes);
     if (result == 0)
@@ -422,6 +424,7 @@ void weir_scan_fini(struct weir_scan *scan)
     weir_cpuset_fini(&scan->last_cpus);
     weir_scan_order_fini(&scan->order);
     weir_scan_aux_fini(&scan->aux);
+    weir_stream_cuts_fini(&scan->cuts);
     weir_ledger_reader_fini(&scan->ledgers);
     scan->events = NULL;
     scan->cpus = NULL;

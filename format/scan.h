@@ -16,6 +16,7 @@
 #include "format/scan_aux.h"
 #include "format/scan_order.h"
 #include "format/scan_problem.h"
+#include "format/stream_cuts.h"
 
 struct weir_scan_event { /* counts of one event */
     uint64_t samples;
@@ -73,6 +74,8 @@ struct weir_scan {
 
     struct weir_scan_aux aux;          /* of AUX areas */
     struct weir_ledger_reader ledgers; /* that the recorder has kept in the data */
+
+    struct weir_stream_cuts cuts; /* of a stream */
 
     uint64_t expanded_max; /* most bytes that a COMPRESSED record has expanded to */
 

@@ -35,8 +35,8 @@ static int write_at(int fd, const void *data, size_t bytes, uint64_t offset)
     return 0;
 }
 
-/* Copies [at, end) of one file to the same place in another. */
-static int copy(int from, int to, uint64_t at, uint64_t end)
+/* Copies [at, end) of one file into another, from to_at on. */
+static int copy_to(int from, int to, uint64_t at, uint64_t end, uint64_t to_at)
 {
     uint8_t *buffer = malloc(COPY_BYTES);
     int result = buffer ? 0 : -ENOMEM;
@@ -47,11 +47,18 @@ static int copy(int from, int to, uint64_t at, uint64_t end)
         else if (count == 0)
             result = -EIO; /* the file has shrunk since it was planned */
         else if (count > 0)
-            result = write_at(to, buffer, (size_t)count, at);
+            result = write_at(to, buffer, (size_t)count, to_at);
         at += count > 0 ? (size_t)count : 0;
+        to_at += count > 0 ? (size_t)count : 0;
     }
     free(buffer);
     return result;
+}
+
+/* Copies [at, end) of one file to the same place in another. */
+static int copy(int from, int to, uint64_t at, uint64_t end)
+{
+    return copy_to(from, to, at, end, at);
 }
 
 static int sync_fd(int fd)
@@ -74,6 +81,21 @@ static int write_plan(int fd, const struct weir_recovery *recovery)
     if (result == 0)
         result = ftruncate(fd, (off_t)end) < 0 ? -errno : sync_fd(fd);
     return result;
+}
+
+/* Makes a file of a stream. */
+static int write_file_of_stream(int from, int to, const struct weir_recovery *recovery)
+{
+    uint64_t at = recovery->head.used;
+    int result = write_at(to, recovery->head.data, recovery->head.used, 0);
+    for (size_t i = 0; result == 0 && i < recovery->kept_count; i++) {
+        const struct weir_stream_range *range = &recovery->kept[i];
+        result = copy_to(from, to, range->begin, range->end, at);
+        at += range->end - range->begin;
+    }
+    if (result == 0)
+        result = write_at(to, recovery->tail.data, recovery->tail.used, at);
+    return result < 0 ? result : sync_fd(to);
 }
 
 static int finish_fd(int fd, int result)
@@ -124,8 +146,9 @@ static int copy_file(int from, const struct place *output, uint64_t bytes, const
 {
     int to =
         openat(output->directory_fd, output->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
-    int result = to < 0 ? -errno : copy(from, to, 0, bytes);
-    if (result == 0)
+    bool is_made = recovery && recovery->head.used > 0;
+    int result = to < 0 ? -errno : is_made ? write_file_of_stream(from, to, recovery) : copy(from, to, 0, bytes);
+    if (result == 0 && !is_made)
         result = recovery ? write_plan(to, recovery) : sync_fd(to);
     if (result < 0 && to >= 0 && weir_directory_has(output->directory_fd, output->name, to))
         unlinkat(output->directory_fd, output->name, 0);
@@ -420,6 +443,7 @@ static int make_plan(const struct weir_recover_options *options, struct weir_rec
         .machine = &machine,
         .tracefs_root = options->tracefs_root,
         .proc_root = options->proc_root,
+        .makes_file = options->output_path,
         .assume_same_boot = options->assume_same_boot,
         .progress = options->progress,
     };

@@ -11,6 +11,7 @@
 
 #define TAIL_MAX_BYTES (WEIR_RECOVERY_FEATURES_MAX_BYTES + MADE_MAX_BYTES)
 #define MADE_MAX_BYTES (4 * WEIR_FEATURE_MAX_BYTES) /* rebuilt features, and records of losses */
+#define HEAD_MAX_BYTES (256ull << 20)               /* attrs, and the ids that format/input_events.h allows */
 #define PARTS_MAX      65536u                       /* the limit of format/perf_input.c */
 #define STEP_BYTES     (1u << 20)
 #define ERRNO_MAX      4095 /* of Linux */
@@ -20,7 +21,7 @@ struct answer { /* as sent through the pipe; both ends are this program */
     struct weir_error cause; /* of the recovery */
     int32_t result;
     uint32_t is_whole, is_same_boot, is_directory, is_stream; /* 0 or 1 */
-    uint64_t part_count, tail_bytes;                          /* of the data behind this struct */
+    uint64_t part_count, tail_bytes, head_bytes, kept_count;  /* of the data behind this struct */
     uint64_t records, samples, data_end, said_end, dropped_bytes;
     struct weir_perf_header header;
     uint64_t features[4];
@@ -54,6 +55,8 @@ int weir_recovery_answer_write(int fd, int result, const struct weir_recovery *r
     said.is_stream = recovery->is_stream;
     said.part_count = recovery->part_count;
     said.tail_bytes = recovery->tail.used;
+    said.head_bytes = recovery->head.used;
+    said.kept_count = recovery->kept_count;
     said.records = recovery->records;
     said.samples = recovery->samples;
     said.data_end = recovery->data_end;
@@ -64,6 +67,10 @@ int weir_recovery_answer_write(int fd, int result, const struct weir_recovery *r
     int code = write_all(fd, &said, sizeof(said));
     if (code == 0)
         code = write_all(fd, recovery->tail.data, recovery->tail.used);
+    if (code == 0)
+        code = write_all(fd, recovery->head.data, recovery->head.used);
+    if (code == 0)
+        code = write_all(fd, recovery->kept, recovery->kept_count * sizeof(*recovery->kept));
     return code < 0 ? code : write_all(fd, recovery->parts, recovery->part_count * sizeof(*recovery->parts));
 }
 
@@ -105,7 +112,9 @@ static bool is_sane(const struct answer *said, const char *path)
     struct stat status;
     char main_path[PATH_MAX];
     if (said->is_whole > 1 || said->is_same_boot > 1 || said->is_directory > 1 || said->is_stream > 1 ||
-        said->is_directory + said->is_stream > 1 || said->tail_bytes > TAIL_MAX_BYTES)
+        said->is_directory + said->is_stream > 1 || said->tail_bytes > TAIL_MAX_BYTES ||
+        said->head_bytes > (said->is_stream ? HEAD_MAX_BYTES : 0) ||
+        said->kept_count > (said->head_bytes > 0 ? WEIR_STREAM_CUTS_MAX + 1 : 0))
         return false;
     bool is_directory = said->is_directory;
     if (stat(path, &status) < 0 || S_ISDIR(status.st_mode) != is_directory ||
@@ -116,13 +125,13 @@ static bool is_sane(const struct answer *said, const char *path)
     return weir_recovery_path(main_path, path, NULL) == 0 && has_bytes(main_path, said->data_end);
 }
 
-static int take_tail(int fd, uint64_t bytes, struct weir_buf *tail)
+static int take_bytes(int fd, uint64_t bytes, struct weir_buf *taken)
 {
-    while (tail->used < bytes) {
-        size_t step = weir_min_u64(bytes - tail->used, STEP_BYTES);
-        void *room = weir_buf_extend(tail, step);
+    while (taken->used < bytes) {
+        size_t step = weir_min_u64(bytes - taken->used, STEP_BYTES);
+        void *room = weir_buf_extend(taken, step);
         if (!room)
-            return weir_buf_error(tail);
+            return weir_buf_error(taken);
         if (!read_all(fd, room, step))
             return -EBADMSG;
     }
@@ -145,6 +154,27 @@ static int take_parts(int fd, size_t count, struct weir_recovery *recovery, cons
     return 0;
 }
 
+/* Ranges ascend and end before the end of the data, which the file has. */
+static int take_kept(int fd, size_t count, struct weir_recovery *recovery)
+{
+    uint64_t last = 0;
+    if (count == 0)
+        return 0;
+    recovery->kept = calloc(count, sizeof(*recovery->kept));
+    if (!recovery->kept)
+        return -ENOMEM;
+    recovery->kept_count = count;
+    if (!read_all(fd, recovery->kept, count * sizeof(*recovery->kept)))
+        return -EBADMSG;
+    for (size_t i = 0; i < count; i++) {
+        const struct weir_stream_range *range = &recovery->kept[i];
+        if (range->begin < last || range->end < range->begin || range->end > recovery->data_end)
+            return -EBADMSG;
+        last = range->end;
+    }
+    return 0;
+}
+
 static int take_plan(int fd, const struct answer *said, const char *path, struct weir_recovery *recovery)
 {
     if (!is_sane(said, path) || !take_error(&recovery->cause, &said->cause))
@@ -160,7 +190,11 @@ static int take_plan(int fd, const struct answer *said, const char *path, struct
     recovery->dropped_bytes = said->dropped_bytes;
     recovery->header = said->header;
     memcpy(recovery->features, said->features, sizeof(recovery->features));
-    int result = take_tail(fd, said->tail_bytes, &recovery->tail);
+    int result = take_bytes(fd, said->tail_bytes, &recovery->tail);
+    if (result == 0)
+        result = take_bytes(fd, said->head_bytes, &recovery->head);
+    if (result == 0)
+        result = take_kept(fd, said->kept_count, recovery);
     return result < 0 ? result : take_parts(fd, said->part_count, recovery, path);
 }
 

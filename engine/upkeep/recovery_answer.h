@@ -1,6 +1,6 @@
 /*
  * The answer of the process that plans a recovery, sent through a pipe: the plan of format/recovery.h without its
- * pointers, then the bytes of the tail, then the parts of a directory.
+ * pointers, then the bytes of the tail, head and kept ranges of a stream, and the parts of a directory.
  *
  * That process has read a recording that anybody may have made, so it may be compromised and send anything. The
  * receiver trusts no count, flag or text of the answer. It compares sizes with the file, allocates memory as bytes

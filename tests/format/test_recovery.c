@@ -56,12 +56,15 @@ static void free_images(void)
 
 TestSuite(recovery, .init = make_images, .fini = free_images);
 
+static bool makes_file;
+
 static int plan(bool assume_same_boot)
 {
     const struct weir_recovery_options options = {
         .path = file.path,
         .tracefs_root = tracefs,
         .proc_root = no_proc,
+        .makes_file = makes_file,
         .assume_same_boot = assume_same_boot,
     };
     weir_recovery_fini(&recovery);
@@ -535,4 +538,51 @@ Test(recovery, cut_stream_tells_what_its_lost_records_tell)
     expect_recovered_stream();
     weir_buf_fini(&stream);
     weir_buf_fini(&untold);
+}
+
+/* Head, what is kept of the stream, and tail. */
+static void write_made_file(const struct weir_buf *stream)
+{
+    uint64_t at = recovery.head.used;
+    image_file_resize(&file, 0);
+    image_file_write(&file, 0, recovery.head.data, recovery.head.used);
+    for (size_t i = 0; i < recovery.kept_count; i++) {
+        const struct weir_stream_range *range = &recovery.kept[i];
+        image_file_write(&file, at, stream->data + range->begin, range->end - range->begin);
+        at += range->end - range->begin;
+    }
+    image_file_write(&file, at, recovery.tail.data, recovery.tail.used);
+}
+
+/* Whatever its length: the file has the events, the features and the records of the stream, each once. */
+Test(recovery, stream_cut_anywhere_becomes_a_file)
+{
+    struct weir_buf stream = WEIR_BUF_INIT;
+    build_stream(&stream, 7, 7);
+    uint64_t samples = 0, files = 0, empty = 0;
+    for (size_t bytes = stream.used; bytes > WEIR_PIPE_HEADER_BYTES + 11; bytes -= 11) {
+        makes_file = true;
+        save_stream(&stream, bytes);
+        int result = plan(false);
+        cr_assert(result == 0 || result == -ESTALE || result == -ENODATA, "%zu bytes: %s", bytes, err.what);
+        empty += result == -ENODATA; /* there are no records but those of the head */
+        if (result < 0)
+            continue;
+        uint64_t records = recovery.records;
+        samples = weir_max_u64(samples, recovery.samples);
+        files++;
+        cr_assert(recovery.is_stream && !recovery.is_whole);
+        write_made_file(&stream);
+        struct image_reading reading = image_read(file.path);
+        cr_assert_eq(reading.result, 0, "%zu bytes: %s", bytes, reading.err.what);
+        cr_assert_eq(reading.records, records);
+        makes_file = false;
+        cr_assert_eq(plan(false), 0, "%s", err.what);
+        cr_assert(recovery.is_whole && !recovery.is_stream, "%zu bytes", bytes);
+        cr_assert_eq(recovery.records, records);
+    }
+    cr_expect_eq(samples, 3);
+    cr_expect_gt(files, 10);
+    cr_expect_gt(empty, 10);
+    weir_buf_fini(&stream);
 }

@@ -62,7 +62,8 @@ static void fini(void *object)
     free(fixture);
 }
 
-static int plan(const struct fixture *fixture, const struct memory_file *file, struct weir_recovery *recovery)
+static int plan(const struct fixture *fixture, const struct memory_file *file, bool makes_file,
+                struct weir_recovery *recovery)
 {
     static const struct weir_machine machine = {0};
     const struct weir_recovery_options options = {
@@ -70,6 +71,7 @@ static int plan(const struct fixture *fixture, const struct memory_file *file, s
         .machine = &machine,
         .tracefs_root = fixture->nothing.root,
         .proc_root = fixture->nothing.root,
+        .makes_file = makes_file,
     };
     struct weir_error err = {0};
     int result = weir_recovery_plan(recovery, &options, &err);
@@ -83,12 +85,35 @@ static void write_at(int fd, const void *data, size_t bytes, uint64_t offset)
     weir_assert(bytes == 0 || pwrite(fd, data, bytes, (off_t)offset) == (ssize_t)bytes);
 }
 
+/* A file that is made of a stream is a recording that can be read to its end. */
+static void make_file(const struct fixture *fixture, const uint8_t *data)
+{
+    const int fd = fixture->recovered.fd;
+    struct weir_recovery made, again;
+    if (plan(fixture, &fixture->damaged, true, &made) < 0)
+        return;
+    uint64_t at = made.head.used;
+    fuzz_file_write(fd, (struct fuzz_part){.data = made.head.data, .bytes = made.head.used});
+    for (size_t i = 0; i < made.kept_count; i++) {
+        const struct weir_stream_range *range = &made.kept[i];
+        weir_assert(range->begin < range->end && range->end <= made.data_end);
+        write_at(fd, data + range->begin, range->end - range->begin, at);
+        at += range->end - range->begin;
+    }
+    write_at(fd, made.tail.data, made.tail.used, at);
+    weir_assert(plan(fixture, &fixture->recovered, false, &again) == 0);
+    weir_assert(!again.is_stream && again.dropped_bytes == 0);
+    weir_assert(again.records == made.records && again.samples == made.samples);
+    weir_recovery_fini(&again);
+    weir_recovery_fini(&made);
+}
+
 static void run(void *object, const uint8_t *data, size_t bytes)
 {
     const struct fixture *fixture = object;
     struct weir_recovery first, second;
     fuzz_file_write(fixture->damaged.fd, (struct fuzz_part){.data = data, .bytes = bytes});
-    if (plan(fixture, &fixture->damaged, &first) < 0)
+    if (plan(fixture, &fixture->damaged, false, &first) < 0)
         return;
     weir_assert(first.data_end <= bytes && first.records > 0 && first.samples <= first.records);
     if (!first.is_whole) {
@@ -97,11 +122,13 @@ static void run(void *object, const uint8_t *data, size_t bytes)
         write_at(fd, first.tail.data, first.tail.used, first.data_end);
         if (!first.is_stream)
             write_at(fd, &first.header, sizeof(first.header), 0);
-        weir_assert(plan(fixture, &fixture->recovered, &second) == 0);
+        weir_assert(plan(fixture, &fixture->recovered, false, &second) == 0);
         weir_assert(second.is_whole && second.dropped_bytes == 0);
         weir_assert(second.records == first.records && second.samples == first.samples);
         weir_recovery_fini(&second);
     }
+    if (first.is_stream)
+        make_file(fixture, data);
     weir_recovery_fini(&first);
 }
 
