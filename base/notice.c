@@ -14,7 +14,7 @@
 
 #define LINE_BYTES 1024
 
-static void format_line(char line[LINE_BYTES], const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void format_line(char line[LINE_BYTES], const char *format, va_list args)
 {
     vsnprintf(line, LINE_BYTES, format, args);
     weir_line_clean(line);
