@@ -15,12 +15,12 @@ def recording(path="perf.data", kernel_share=2, losses=True):
                "do_read",
                "copy_page"]
     frames = {"symbol": [6, 7, 1, 8, 9, 0], "file": [0, 0, 2, 1, 1, 2], "kind": [0, 0, 0, 1, 1, 0]}
-    stacks = {"parent": [-1, 0, 0, 2, 3, 0], "frame": [0, 1, 2, 3, 4, 5]}
+    stacks = {"parent": [-1, 0, 0, 2, 3, 0, 1], "frame": [0, 1, 2, 3, 4, 5, 1]}
     rows = []
     for second in range(SECONDS):
         for n in range(PER_SECOND):
             cpu = n % CPUS
-            leaf = 1 if cpu == 0 else 4 if n // CPUS % kernel_share == 0 else 5
+            leaf = (1 if n % 20 else 6) if cpu == 0 else 4 if n // CPUS % kernel_share == 0 else 5
             rows.append((second * 1000000 + n * 1000000 // PER_SECOND, cpu, n % 2, leaf))
     tables = {}
     for _, cpu, task, leaf in rows:
@@ -38,18 +38,18 @@ def recording(path="perf.data", kernel_share=2, losses=True):
         "events": [{"name": "cycles" + HOSTILE, "samples": len(rows), "weight": sum(row[1] + 1 for row in rows),
                     "weight_is": "period", "has_chains": True, "lost": 30 if losses else 0,
                     "lost_samples": 30 if losses else 0, "shed": 0, "throttled": 0}],
-        "cpus": {"cpu": list(range(CPUS)), "node": [0, 0, 1, 1], "package": [0] * CPUS, "core": list(range(CPUS))},
+        "cpus": {"cpu": [3, 2, 1, 0], "node": [1, 1, 0, 0], "package": [0] * CPUS, "core": [3, 2, 1, 0]},
         "strings": strings, "tasks": {"pid": [100, 200], "tid": [100, 201], "comm": [1, 2]}, "files": [3, 4, 5],
         "frames": frames, "stacks": stacks,
         "samples": {"exact": True, "bin_units": 1, "rows": len(rows), "depth_cut": False,
-                    "t": deltas([row[0] for row in rows]), "cpu": [row[1] for row in rows],
+                    "t": deltas([row[0] for row in rows]), "cpu": [CPUS - 1 - row[1] for row in rows],
                     "task": [row[2] for row in rows], "event": [0] * len(rows), "stack": [row[3] for row in rows],
                     "count": None, "weight": [row[1] + 1 for row in rows]},
         "heat": None, "tables_cut": 0,
         "tables": {name: [row[i] for row in top]
                    for i, name in enumerate(["event", "comm", "file", "frame", "samples", "weight"])},
         "losses": {"total": 30 if losses else 0, "remedies": ["-m 16M " + HOSTILE] if losses else [],
-                   "records": {"t": deltas(lost_at), "cpu": [1, 1][:len(lost_at)], "event": [0, 0][:len(lost_at)],
+                   "records": {"t": deltas(lost_at), "cpu": [2, 2][:len(lost_at)], "event": [0, 0][:len(lost_at)],
                                "count": [10, 20][:len(lost_at)], "cause": ["lost", "lost"][:len(lost_at)]}},
         "timeline": [interval(n) for n in range(SECONDS)],
     }

@@ -143,6 +143,13 @@ def test_frame_zooms(page):
     page.run("document.querySelector('#flame-kinds [data-key=callees]').click()")
     inverse = page.frames()
     equal("outermost of the inverse", {name for name, _ in inverse[1:]} >= {"spin", "copy_page"}, True)
+    of_spin = [width for name, width in inverse[1:] if name == "spin"]
+    equal("spin outermost, and once more as its own caller", len(of_spin), 2)
+    share = float(next(row[0] for row in page.table("Symbols") if row[-1] == "spin").split()[0])
+    equal("width of spin", abs(of_spin[0] / inverse[0][1] - share / 100) < 0.01, True)
+    equal("width of the fifth that spin has called", abs(of_spin[1] * 5 - of_spin[0]) <= 4, True)
+    second = [name for name, _ in inverse].index("spin", [name for name, _ in inverse].index("spin") + 1)
+    equal("main, which has called that fifth", inverse[second + 1], ["main", inverse[second][1]])
     page.write("search", "COPY_")
     equal("found", page.text("found"),
           page.table("Symbols")[[r[-1] for r in page.table("Symbols")].index("copy_page")][0] + " found")
@@ -160,11 +167,13 @@ def test_ranges_select(page):
     equal("CPU", page.find("cpu").get_attribute("value"), "0")
     equal("symbols of CPU 0", [row[-1] for row in page.table("Symbols")], ["spin"])
     equal("samples of CPU 0 alone", page.selected() <= ALL // fixture.CPUS and page.selected() > ALL // 5, True)
-    for kind in ("losses", "fill"):
+    for kind, value in (("losses", 30), ("fill", 1000)):
         page.run("document.querySelector(`#heat-kinds [data-key=${arguments[0]}]`).click()", kind)
-        values = page.run("return [...weirPage.heat.values].filter((v) => v > 150)")
-        equal(kind + " only where they were",
-              set(values) - {1000.0} == set() and (kind == "losses") == (values == []), True)
+        cells = page.run("const h = weirPage.heat; return [...h.values].map((v, i) => [v, i % h.columns / h.columns,"
+                         "Math.floor(i / h.columns)]).filter((cell) => cell[0] > 0 && cell[0] !== 150)")
+        equal(kind + " in second 1 of CPU 1", {(int(x * fixture.SECONDS), row) for _, x, row in cells}, {(1, 1)})
+        most = max(cell[0] for cell in cells) if kind == "fill" else sum(cell[0] for cell in cells)
+        equal("value of " + kind, most, value)
     expect_unharmed(page)
 
 
