@@ -45,6 +45,25 @@ class Recording {
         this.lossTimes = times(raw.losses.records.t).map((t) => t * this.unitNs);
     }
 
+    /* Rows of losses that say when samples were lost: LOST and shed ones, and LOST_SAMPLES only without LOST. These two
+     * tell of the same losses; the kernel writes the former when it happens, the recorder the latter at the end. */
+    timedLosses() {
+        const causes = this.raw.losses.records.cause, rows = causes.map((_, i) => i);
+        const hasLost = causes.includes('lost');
+        return rows.filter((i) => causes[i] !== 'lost_samples' || !hasLost);
+    }
+
+    /* Map from the index of a CPU, or -1, to the samples lost there. */
+    lossesByCpu() {
+        const {cpu, count, cause} = this.raw.losses.records, sums = new Map();
+        for (let i = 0; i < cpu.length; i++) {
+            const of = sums.get(cpu[i]) || {lost: 0, lost_samples: 0, shed: 0};
+            of[cause[i]] += count[i];
+            sums.set(cpu[i], of);
+        }
+        return new Map([...sums].map(([at, of]) => [at, Math.max(of.lost, of.lost_samples) + of.shed]));
+    }
+
     count(row) {
         const counts = this.raw.samples.count;
         return counts ? counts[row] : 1;

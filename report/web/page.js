@@ -66,20 +66,13 @@ class Page {
         const lossy = this.recordings.filter((r) => r.raw.losses.total > 0);
         byId('losses').hidden = lossy.length === 0;
         byId('losses-sum').textContent = lossy.map((recording) => {
-            const {records, total} = recording.raw.losses, byCpu = new Map();
-            let first = Infinity, last = -Infinity;
-            records.count.forEach((count, i) => {
-                const cpu = records.cpu[i] < 0 ? 'unknown CPU' : 'CPU ' + recording.cpus[records.cpu[i]];
-                byCpu.set(cpu, (byCpu.get(cpu) || 0) + count);
-                if (recording.lossTimes[i] > 0) {
-                    first = Math.min(first, recording.lossTimes[i]);
-                    last = Math.max(last, recording.lossTimes[i]);
-                }
-            });
-            const most = [...byCpu].sort((a, b) => b[1] - a[1]).slice(0, 4)
-                .map(([cpu, n]) => cpu + ' (' + grouped(n) + ')');
+            const times = recording.timedLosses().map((row) => recording.lossTimes[row]).filter((ns) => ns > 0);
+            const byCpu = [...recording.lossesByCpu()].filter(([at]) => at >= 0);
+            const [first, last] = [Math.min(...times), Math.max(...times)];
+            const most = byCpu.sort((a, b) => b[1] - a[1]).slice(0, 4)
+                .map(([at, n]) => 'CPU ' + recording.cpus[at] + ' (' + grouped(n) + ')');
             const when = first <= last ? ', from ' + seconds(first) + ' to ' + seconds(last) : '';
-            return baseName(recording.raw.path) + ': ' + grouped(total) + ' samples lost' + when +
+            return baseName(recording.raw.path) + ': ' + grouped(recording.raw.losses.total) + ' samples lost' + when +
                 (most.length > 0 ? '; most on ' + most.join(', ') : '') + '.';
         }).join(' ');
         byId('remedies').append(...lossy.flatMap((r) => r.raw.losses.remedies).map((line) => makeElement('li', line)));
@@ -201,6 +194,7 @@ class Page {
             all += event ? event.samples : 0;
             return weights;
         });
+        this.noteStacks();
         const side = byId('side').value;
         const shown = this.recordings.length < 2 ? 0 : {difference: -1, before: 0, after: 1}[side];
         const wholes = own.map((weights) => weights.reduce((sum, weight) => sum + weight, 0));
@@ -210,6 +204,17 @@ class Page {
         const span = this.fromNs > -Infinity ? ', from ' + seconds(Math.max(this.fromNs, 0)) + ' to ' +
             seconds(this.toNs) : '';
         byId('count').textContent = grouped(samples) + ' of ' + grouped(all) + ' samples selected' + span;
+    }
+
+    noteStacks() {
+        const events = this.recordings.map((r) => r.events[this.selected.events.get(r)]).filter(Boolean);
+        const notes = [];
+        if (events.length > 0 && events.every((event) => !event.has_chains))
+            notes.push('This event has no call chains: a stack is the function of the sample.');
+        if (this.recordings.some((r) => r.raw.samples.depth_cut))
+            notes.push('There are more stacks than a page holds: all are cut to their outermost calls.');
+        byId('stack-note').textContent = notes.join(' ');
+        byId('stack-note').hidden = notes.length === 0;
     }
 
     drawTables() {
@@ -257,10 +262,11 @@ class Page {
 
     addLosses(grid, values) {
         const {recording} = grid, {records} = recording.raw.losses;
-        records.count.forEach((count, i) => {
+        for (const i of recording.timedLosses()) {
             if (records.cpu[i] >= 0)
-                values[grid.rowOf(records.cpu[i]) * grid.columns + grid.columnOf(recording.lossTimes[i])] += count;
-        });
+                values[grid.rowOf(records.cpu[i]) * grid.columns + grid.columnOf(recording.lossTimes[i])] +=
+                    records.count[i];
+        }
     }
 
     addFill(grid, values) {

@@ -29,7 +29,8 @@ def recording(path="perf.data", kernel_share=2, losses=True):
         samples, weight = tables.get(key, (0, 0))
         tables[key] = (samples + 1, weight + cpu + 1)
     top = sorted(((*key, *value) for key, value in tables.items()), key=lambda row: -row[5])
-    lost_at = [1500000, 1600000] if losses else []
+    # The same losses once when they happened, and once at the end.
+    lost = [(1500000, 10, "lost"), (1600000, 20, "lost"), (SECONDS * 1000000, 30, "lost_samples")] if losses else []
     return {
         "path": path, "file_bytes": 123456789, "start_ns": "9876543210123456", "span_ns": SECONDS * 10**9,
         "unit_ns": UNIT_NS, "command": ["weir", "record", HOSTILE], "notes": ["a note " + HOSTILE],
@@ -49,8 +50,9 @@ def recording(path="perf.data", kernel_share=2, losses=True):
         "tables": {name: [row[i] for row in top]
                    for i, name in enumerate(["event", "comm", "file", "frame", "samples", "weight"])},
         "losses": {"total": 30 if losses else 0, "remedies": ["-m 16M " + HOSTILE] if losses else [],
-                   "records": {"t": deltas(lost_at), "cpu": [2, 2][:len(lost_at)], "event": [0, 0][:len(lost_at)],
-                               "count": [10, 20][:len(lost_at)], "cause": ["lost", "lost"][:len(lost_at)]}},
+                   "records": {"t": deltas([row[0] for row in lost]), "cpu": [2] * len(lost),
+                               "event": [0] * len(lost), "count": [row[1] for row in lost],
+                               "cause": [row[2] for row in lost]}},
         "timeline": [interval(n) for n in range(SECONDS)],
     }
 
@@ -86,6 +88,39 @@ def sweep():
               for cpus in (1, 8, 64) for shed in ("none", HOSTILE)]
     return {"version": 1, "generator": "weir 0.1.0", "recordings": [], "sweep": {"sweep": ["cpus", "shed"],
                                                                                  "points": points}}
+
+
+def coarse():
+    """A recording of too many samples: rows are counts of whole seconds, and heatmaps have a finer table."""
+    data = recording()
+    fine, samples = data["samples"], data["samples"]
+    at, counts, heat = 0, {}, []
+    for i in range(fine["rows"]):
+        at += fine["t"][i]
+        key = (at // 1000000, fine["cpu"][i], fine["task"][i], fine["stack"][i])
+        counts[key] = counts.get(key, 0) + 1
+        heat.append((at, fine["cpu"][i]))
+    rows = sorted(counts)
+    samples.update({"exact": False, "bin_units": 1000000, "rows": len(rows), "depth_cut": True,
+                    "t": deltas([row[0] * 1000000 for row in rows]), "cpu": [row[1] for row in rows],
+                    "task": [row[2] for row in rows], "event": [0] * len(rows), "stack": [row[3] for row in rows],
+                    "count": [counts[row] for row in rows], "weight": None})
+    data["heat"] = {"bin_units": 1000, "t": deltas([row[0] for row in heat]), "cpu": [row[1] for row in heat],
+                    "event": [0] * len(heat), "count": [1] * len(heat)}
+    return {"version": 1, "generator": "weir 0.1.0", "recordings": [data], "sweep": None}
+
+
+def bare():
+    """Samples without times, CPUs, tasks and call chains, and nothing known of machine and recorder."""
+    data = recording(losses=False)
+    rows = data["samples"]["rows"]
+    data["samples"].update({"t": [0] * rows, "cpu": [-1] * rows, "task": [-1] * rows})
+    data["events"][0]["has_chains"] = False
+    data.update({"span_ns": 0, "start_ns": "0", "command": None, "timeline": None, "notes": [],
+                 "machine": dict.fromkeys(data["machine"]),
+                 "cpus": {"cpu": [], "node": [], "package": [], "core": []},
+                 "tasks": {"pid": [], "tid": [], "comm": []}})
+    return {"version": 1, "generator": "weir 0.1.0", "recordings": [data], "sweep": None}
 
 
 def demo():

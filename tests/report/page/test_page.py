@@ -210,6 +210,30 @@ def test_difference(page):
     expect_unharmed(page)
 
 
+def test_coarse_samples(page):
+    page.open("coarse", fixture.coarse())
+    equal("samples", page.selected(), ALL)
+    for name in ("heat", "scope"):
+        equal("samples of " + name, page.run("return weirPage[arguments[0]].values.reduce((a, b) => a + b)", name), ALL)
+    lit = page.run("return weirPage.scope.values.filter((v) => v > 0).length")
+    equal("offsets inside of seconds", lit, fixture.SECONDS * 50)
+    equal("note", page.text("stack-note"),
+          "There are more stacks than a page holds: all are cut to their outermost calls.")
+    page.drag("scope", (0.21, 0.001), (0.39, 0.999))
+    equal("a second", page.selected(), fixture.PER_SECOND)
+    expect_unharmed(page)
+
+
+def test_bare_samples(page):
+    page.open("bare", fixture.bare())
+    equal("samples", page.selected(), ALL)
+    equal("note", page.text("stack-note"), "This event has no call chains: a stack is the function of the sample.")
+    equal("losses", page.find("losses").is_displayed(), False)
+    equal("timeline", page.find("timeline-section").is_displayed(), False)
+    equal("tables", len(page.table("Symbols")) > 0, True)
+    expect_unharmed(page)
+
+
 def test_sweep(page):
     page.open("sweep", fixture.sweep())
     equal("curves", page.run("return document.querySelectorAll('#curves .uplot').length"), 4)
