@@ -112,7 +112,7 @@ static uint32_t add_of_kernel(struct weir_objects *objects, const struct weir_ob
 static uint32_t add_perf_map(struct weir_objects *objects, uint32_t pid)
 {
     char path[64];
-    snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
+    snprintf(path, sizeof(path), "[JIT] tid %u", pid); /* as perf calls it */
     return add_object(objects, WEIR_OBJECT_PERF_MAP, path, pid, NULL);
 }
 
@@ -266,8 +266,10 @@ static enum weir_object_failure load_perf_map(struct weir_objects *objects, stru
         result = weir_symbols_of_jitdump(&object->symbols, fd);
         close(fd);
     }
+    char path[64];
+    snprintf(path, sizeof(path), "/tmp/perf-%u.map", object->pid);
     if (result == -ENODATA)
-        fd = open_path(objects, weir_string(objects->strings, object->path));
+        fd = open_path(objects, path);
     if (result == -ENODATA && fd >= 0) {
         result = weir_symbols_of_perf_map(&object->symbols, fd);
         close(fd);

@@ -10,6 +10,7 @@
 #include "base/bits.h"
 #include "format/bytes.h"
 #include "report/batch_queue.h"
+#include "report/sample_split.h"
 
 #define THREADS_MAX        64u
 #define BATCHES_PER_THREAD 2u
@@ -19,8 +20,10 @@
 
 struct parcel { /* in front of each sample of a batch */
     uint64_t clock;
-    uint32_t event;
-    uint32_t bytes; /* of the record, which follows, and is filled up to a multiple of 8 */
+    uint64_t weight; /* 0: the record says it */
+    uint16_t event;  /* whose sample it is */
+    uint16_t layout; /* the event that the record's fields are of */
+    uint32_t bytes;  /* of the record, which follows, and is filled up to a multiple of 8 */
 };
 
 /* An answer that a thread has found already: it holds for the span of time. */
@@ -156,7 +159,7 @@ static uint64_t weight_of(const struct weir_sample *sample, const struct perf_ev
 
 static int fold_sample(struct folder *folder, const struct parcel *parcel, const uint8_t *record)
 {
-    const struct weir_input_event *event = &folder->events->list[parcel->event];
+    const struct weir_input_event *event = &folder->events->list[parcel->layout];
     struct weir_sample sample;
     size_t bad_offset;
     if (weir_sample_parse(&sample, &event->layout, record, parcel->bytes, &bad_offset) < 0) {
@@ -174,11 +177,11 @@ static int fold_sample(struct folder *folder, const struct parcel *parcel, const
     struct weir_cell cell = {
         .time = parcel->clock > survey->first_ns ? parcel->clock - survey->first_ns : 0,
         .task = task.task,
-        .event = (uint16_t)parcel->event,
+        .event = parcel->event,
         .cpu = sample.fields & PERF_SAMPLE_CPU && sample.id.cpu < WEIR_CPU_UNKNOWN ? (uint16_t)sample.id.cpu
                                                                                    : WEIR_CPU_UNKNOWN,
         .count = 1,
-        .weight = weight_of(&sample, &event->attr),
+        .weight = parcel->weight ? parcel->weight : weight_of(&sample, &event->attr),
     };
     cell.time = survey->has_times ? cell.time : 0;
     int result = push_chain(folder, count, &cell.stack);
@@ -221,42 +224,62 @@ struct feed {
     struct weir_perf_input *input;
     struct weir_batch_queue queue;
     struct weir_batch *batch; /* being filled; NULL: none */
+    struct weir_sample_split split;
     uint64_t unknown;
 };
 
-static void feed_sample(struct feed *feed, const struct weir_record_view *record, uint64_t number)
+static void feed_parcel(struct feed *feed, const struct weir_record_view *record, const struct parcel *parcel)
 {
-    const struct weir_input_event *event = weir_input_event_of(&feed->input->events, record);
-    size_t index = event ? (size_t)(event - feed->input->events.list) : 0;
-    if (!event || index >= feed->survey->event_count || index > UINT16_MAX) {
-        feed->unknown++;
-        return;
-    }
-    size_t bytes = sizeof(struct parcel) + weir_align_up(record->bytes, 8);
+    size_t bytes = sizeof(*parcel) + weir_align_up(record->bytes, 8);
     if (feed->batch && feed->batch->used + bytes > sizeof(feed->batch->data)) {
         weir_batch_put_full(&feed->queue, feed->batch);
         feed->batch = NULL;
     }
     if (!feed->batch)
         feed->batch = weir_batch_take_empty(&feed->queue);
-    const struct parcel parcel = {.clock = weir_survey_clock(feed->survey, event, record, number),
-                                  .event = (uint32_t)index,
-                                  .bytes = record->bytes};
     uint8_t *at = feed->batch->data + feed->batch->used;
-    memcpy(at, &parcel, sizeof(parcel));
-    memcpy(at + sizeof(parcel), record->data, record->bytes);
+    memcpy(at, parcel, sizeof(*parcel));
+    memcpy(at + sizeof(*parcel), record->data, record->bytes);
     feed->batch->used += bytes;
+}
+
+static int feed_sample(struct feed *feed, const struct weir_record_view *record, uint64_t number)
+{
+    const struct weir_input_event *event = weir_input_event_of(&feed->input->events, record);
+    size_t index = event ? (size_t)(event - feed->input->events.list) : 0;
+    if (!event || index >= feed->survey->event_count || index > UINT16_MAX) {
+        feed->unknown++;
+        return 0;
+    }
+    struct parcel parcel = {.clock = weir_survey_clock(feed->survey, event, record, number),
+                            .event = (uint16_t)index,
+                            .layout = (uint16_t)index,
+                            .bytes = record->bytes};
+    if (!weir_sample_is_split(event)) {
+        feed_parcel(feed, record, &parcel);
+        return 0;
+    }
+    int result = weir_sample_split_take(&feed->split, &feed->input->events, event, record);
+    for (size_t i = 0; result == 0 && i < feed->split.count; i++) {
+        parcel.event = (uint16_t)feed->split.parts[i].event;
+        parcel.weight = feed->split.parts[i].weight;
+        if (feed->split.parts[i].event <= UINT16_MAX)
+            feed_parcel(feed, record, &parcel);
+    }
+    return result;
 }
 
 /* Reads up to the damage at which the survey ended, too: that is no error. */
 static int feed_all(struct feed *feed, struct weir_error *err)
 {
     struct weir_record_view record;
-    int result;
-    for (uint64_t number = 0; (result = weir_perf_input_next(feed->input, &record, err)) > 0; number++) {
+    int result, fed = 0;
+    for (uint64_t number = 0; fed == 0 && (result = weir_perf_input_next(feed->input, &record, err)) > 0; number++) {
         if (record.type == PERF_RECORD_SAMPLE)
-            feed_sample(feed, &record, number);
+            fed = feed_sample(feed, &record, number);
     }
+    if (fed < 0)
+        result = weir_error_set_errno(err, fed, "cannot fold the samples");
     if (feed->batch)
         weir_batch_put_full(&feed->queue, feed->batch);
     return result == -EBADMSG ? 0 : result;
@@ -337,6 +360,7 @@ int weir_sampling_run(struct weir_fold *fold, struct weir_sampling_result *resul
     struct weir_fold_plan whole = plan;
     whole.folds = 1;
     weir_fold_init(fold, &whole);
+    weir_sample_split_init(&feed.split, plan.seed);
     *result = (struct weir_sampling_result){0};
     struct folder *folders = calloc(plan.folds, sizeof(*folders));
     int code = weir_batch_queue_init(&feed.queue, BATCHES_PER_THREAD * plan.folds + 1);
@@ -346,6 +370,7 @@ int weir_sampling_run(struct weir_fold *fold, struct weir_sampling_result *resul
         code = run_folders(folders, &feed, &plan, fold, result, err);
     result->unknown = feed.unknown;
     weir_batch_queue_fini(&feed.queue);
+    weir_sample_split_fini(&feed.split);
     free(folders);
     if (code == 0 && weir_fold_finish(fold) < 0)
         code = weir_error_set_errno(err, -ENOMEM, "cannot fold the samples");

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "format/bytes.h"
 #include "format/side_record.h"
+#include "report/sample_split.h"
 
 #define KSYMBOL_NAME       24u /* header, u64 address, u32 bytes, u16 type, u16 flags; then the name */
 #define KSYMBOL_UNREGISTER 1u
@@ -20,6 +21,7 @@
 struct run {
     struct weir_survey *survey;
     struct weir_perf_input *input;
+    struct weir_sample_split split;
     uint64_t number; /* of records before the present one */
     uint64_t last_task;
     bool any_task;
@@ -53,17 +55,30 @@ static void note_time(struct weir_survey *survey, uint64_t time)
 
 /* ---- samples ---- */
 
+static int count_sample(struct run *run, const struct weir_input_event *event, const struct weir_record_view *record)
+{
+    struct weir_survey *survey = run->survey;
+    if (!weir_sample_is_split(event)) {
+        survey->events[event - run->input->events.list].samples++;
+        survey->samples++;
+        return 0;
+    }
+    int result = weir_sample_split_take(&run->split, &run->input->events, event, record);
+    for (size_t i = 0; result == 0 && i < run->split.count; i++)
+        survey->events[run->split.parts[i].event].samples++;
+    survey->samples += run->split.count;
+    return result;
+}
+
 static int note_sample(struct run *run, const struct weir_input_event *event, const struct weir_record_view *record,
                        uint64_t time)
 {
     struct weir_survey *survey = run->survey;
     const struct weir_sample_layout *layout = &event->layout;
-    survey->events[event - run->input->events.list].samples++;
-    survey->samples++;
+    int result = count_sample(run, event, record);
     note_time(survey, time);
-    if (record->bytes < layout->variable)
-        return 0;
-    int result = 0;
+    if (result < 0 || record->bytes < layout->variable)
+        return result;
     if (layout->cpu != WEIR_LAYOUT_ABSENT) {
         uint32_t cpu = weir_load_u32(record->data + layout->cpu);
         if (cpu < WEIR_CPU_LIMIT && !weir_cpuset_has(&survey->cpus, cpu))
@@ -364,7 +379,9 @@ int weir_survey_run(struct weir_survey *survey, struct weir_perf_input *input, c
         result = reach_events(&run);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot report %s", input->source.path);
+    weir_sample_split_init(&run.split, seed);
     result = read_all(&run, err);
+    weir_sample_split_fini(&run.split);
     if (result < 0)
         return result;
     weir_timeline_text_end(&survey->timeline_state, &survey->timeline);

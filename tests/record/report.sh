@@ -20,7 +20,8 @@ test_files_of_perf() {
 test_files_of_weir() {
     record -a -g -z -e cpu-clock -F 999 -o packed.data -- "${load[@]}"
     record -e cs,page-faults -c 1 -g -o events.data -- "${load[@]}"
-    expect_like_perf packed.data events.data
+    record -e '{cs,page-faults}:S' -c 1 -o group.data -- "${load[@]}"
+    expect_like_perf packed.data events.data group.data
 }
 
 test_stream_that_is_read_from_a_pipe() {
@@ -95,6 +96,37 @@ test_pprof_and_perfetto_are_read_by_protoc() {
     "$WEIR_PROGRAM" report --perfetto -q -o it.trace it.data
     expect_decoded perfetto.proto weir.perfetto.Trace it.trace
     expect_eq "samples in the trace" "$samples" "$(grep -c '^    callstack_iid:' decoded)"
+}
+
+test_generated_code_has_the_names_of_its_map() {
+    needs_program gcc
+    cat >jit.c <<'END'
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void)
+{
+    static const char loop[] = "\xb9\0\0\0\x10\xff\xc9\x75\xfc\xc3"; /* counts ecx down to 0 */
+    char *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char name[64];
+    memcpy(code, loop, sizeof(loop));
+    snprintf(name, sizeof(name), "/tmp/perf-%d.map", getpid());
+    puts(name);
+    FILE *map = fopen(name, "w");
+    fprintf(map, "%lx %zx generated <code>\n", (unsigned long)code, sizeof(loop));
+    fclose(map);
+    ((void (*)(void))code)();
+    return 0;
+}
+END
+    [ "$(uname -m)" = x86_64 ] || skip "the code is of x86-64"
+    gcc -O1 -o jit jit.c || fail "not compiled"
+    record -e cpu-clock:u -F 999 -o it.data -- ./jit >map
+    at_end rm -f "$(cat map)"
+    expect_like_perf it.data
+    "$WEIR_PROGRAM" report --stdio -q it.data >out
+    grep -q "generated <code>$" out || fail "no such symbol: $(cat out)"
 }
 
 test_debug_files_come_from_a_server_when_asked() {
