@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
+
 #define DEPTH_FIRST 128u
 
 static int compare_cells(const void *a, const void *b)
@@ -19,6 +21,7 @@ static int compare_cells(const void *a, const void *b)
 static int merge(struct weir_cell_view *view, uint64_t step, uint64_t seed)
 {
     struct weir_row_table table;
+    weir_assert(step > 0);
     weir_row_table_init(&table, 2, 3, seed); /* the key, and the number of the cell */
     size_t kept = 0;
     int result = 0;

@@ -17,8 +17,6 @@
 #define PROGRAM   "debuginfod-find"
 #define HEX_BYTES (2 * WEIR_BUILD_ID_MAX_BYTES + 1)
 
-extern char **environ;
-
 static void close_end(int *fd)
 {
     if (*fd >= 0)

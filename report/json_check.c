@@ -12,7 +12,7 @@ static bool check_value(struct check *check, unsigned depth);
 
 static void skip_space(struct check *check)
 {
-    while (check->at < check->end && memchr(" \t\r\n", *check->at, 4))
+    while (check->at < check->end && *check->at != 0 && strchr(" \t\r\n", *check->at))
         check->at++;
 }
 
@@ -40,7 +40,7 @@ static bool take_escape(struct check *check)
         }
         return true;
     }
-    return check->at < check->end && memchr("\"\\/bfnrt", *check->at++, 8);
+    return check->at < check->end && *check->at != 0 && strchr("\"\\/bfnrt", *check->at++);
 }
 
 static bool check_string(struct check *check)

@@ -198,8 +198,8 @@ static void append_samples(struct form *form)
 
 static int compare_heat(const void *a, const void *b)
 {
-    return memcmp(a, b, 0) +
-           (*(const uint64_t *)a < *(const uint64_t *)b ? -1 : *(const uint64_t *)a > *(const uint64_t *)b);
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
 }
 
 /* Counts by time, CPU and event in one word, which sorts them by time. */

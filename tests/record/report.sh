@@ -137,6 +137,7 @@ test_debug_files_come_from_a_server_when_asked() {
     objcopy --only-keep-debug hot hot.debug
     strip hot
     mkdir bin
+    # shellcheck disable=SC2016 # the words are the program's
     printf '#!/bin/sh\necho "$@" >>%q\n[ "$1" = debuginfo ] && echo %q\n' "$PWD/asked" "$PWD/hot.debug" \
         >bin/debuginfod-find
     chmod +x bin/debuginfod-find
