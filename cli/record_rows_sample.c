@@ -231,6 +231,35 @@ static const struct weir_option options[] = {
         .help = "record the state from before the recording: task, mmap (task too), cgroup, all or no",
     },
     {
+        .long_name = "guestkallsyms",
+        .argument = "FILE",
+        .kind = WEIR_OPTION_TEXT,
+        .field = FIELD(options.guests.kallsyms, const char *),
+        .section = SECTION,
+        .help = "record a guest, too: FILE is a copy of its /proc/kallsyms",
+        .details = "As perf kvm --guest record: the kernel and the modules of the guest are described, so that perf "
+                   "kvm --guest report resolves samples in it. With this option, --guestmodules or --guestmount "
+                   "events count in guests and in the host; modifiers G and H choose. The hardware has to tell them "
+                   "apart.",
+    },
+    {
+        .long_name = "guestmodules",
+        .argument = "FILE",
+        .kind = WEIR_OPTION_TEXT,
+        .field = FIELD(options.guests.modules, const char *),
+        .section = SECTION,
+        .help = "the modules of the guest of --guestkallsyms: FILE is a copy of its /proc/modules",
+    },
+    {
+        .long_name = "guestmount",
+        .argument = "DIR",
+        .kind = WEIR_OPTION_TEXT,
+        .field = FIELD(options.guests.mount, const char *),
+        .section = SECTION,
+        .help = "record the guests below DIR: DIR/PID has the root of the guest whose hypervisor is process PID",
+        .details = "Read are DIR/PID/proc/kallsyms, proc/modules, proc/version and lib/modules, as through sshfs.",
+    },
+    {
         .long_name = "num-thread-synthesize",
         .argument = "N",
         .kind = WEIR_OPTION_UNSIGNED,

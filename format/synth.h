@@ -58,6 +58,28 @@ struct weir_synth_counts {
  */
 int weir_synth_kernel(const struct weir_synth_options *options, struct weir_error *err);
 
+/* Virtual machines whose kernels the user has made readable; all pointers are borrowed. */
+struct weir_guests {
+    const char *kallsyms; /* --guestkallsyms: a copy of /proc/kallsyms of a guest; NULL: none */
+    const char *modules;  /* --guestmodules: a copy of /proc/modules of the same guest; NULL: none */
+    const char *mount;    /* --guestmount: a directory in which DIR/PID has proc and lib/modules of the guest whose
+                             hypervisor is process PID; NULL: none */
+};
+
+bool weir_guests_are_given(const struct weir_guests *guests);
+
+/* Checks that the files can be opened. 0; -EINVAL (not a regular file); or -errno of open(2), with err. */
+int weir_guests_check(const struct weir_guests *guests, struct weir_error *err);
+
+/*
+ * Emits a map for each module of each guest, and one for its kernel: "[guest.kernel.kallsyms]_text" with pid 0 for the
+ * guest of kallsyms and modules, "[guest.kernel.kallsyms.PID]_text" with pid PID for those of mount. A guest whose
+ * kallsyms cannot be read, or hides its addresses, gets a warning and no map of its kernel. 0, -ENOMEM, -errno of
+ * opening modules or listing mount, or the result of emit. Blocks as these file systems do.
+ */
+int weir_synth_guests(const struct weir_synth_options *options, const struct weir_guests *guests,
+                      struct weir_error *err);
+
 /*
  * Emits KSYMBOL and BPF_EVENT of the loaded BPF programs; none, without an error, if bpf(2) refuses to list them.
  * *programs: their number. 0, -ENOMEM or the result of emit. Blocks in bpf(2) only.

@@ -67,6 +67,32 @@ struct weir_synth_modules {
 int weir_synth_modules_read(struct weir_synth_modules *modules, int proc_fd, const char *modules_root);
 void weir_synth_modules_fini(struct weir_synth_modules *modules);
 
+/* synth_modules.c: reads a copy of /proc/modules, whose modules get no path. 0 or -ENOMEM; fini() as above. */
+int weir_synth_modules_read_file(struct weir_synth_modules *modules, int fd);
+
+enum weir_kernel_symbol {
+    WEIR_SYMBOL_TEXT,
+    WEIR_SYMBOL_STEXT,
+    WEIR_SYMBOL_EDATA,
+    WEIR_SYMBOL_ETEXT,
+    WEIR_SYMBOL_COUNT,
+};
+
+extern const char *const weir_kernel_symbol_names[WEIR_SYMBOL_COUNT];
+
+struct weir_kernel_symbols { /* the bounds of a kernel, as its kallsyms says */
+    uint64_t address[WEIR_SYMBOL_COUNT];
+    bool is_found[WEIR_SYMBOL_COUNT];
+    uint64_t image_bytes; /* from _text to _edata by iomem; 0: not known */
+};
+
+/* synth_kernel.c: notes the symbol of a line of kallsyms. */
+void weir_kernel_symbols_note(struct weir_kernel_symbols *symbols, const char *line);
+
+/* synth_kernel.c: returns the end of the kernel that starts at `start`; UINT64_MAX: nobody knows. */
+uint64_t weir_kernel_symbols_end(const struct weir_kernel_symbols *symbols, const struct weir_synth_modules *modules,
+                                 uint64_t start);
+
 /* ---- one synthesis of tasks ---- */
 
 #define WEIR_SYNTH_HUGE_MOUNTS 4 /* hugetlbfs is mounted once per page size at most */

@@ -37,28 +37,14 @@
 #define IMAGE_IS_CONTIGUOUS false
 #endif
 
-enum kernel_symbol {
-    SYMBOL_TEXT,
-    SYMBOL_STEXT,
-    SYMBOL_EDATA,
-    SYMBOL_ETEXT,
-    SYMBOL_COUNT,
-};
-
-static const char *const symbol_names[SYMBOL_COUNT] = {"_text", "_stext", "_edata", "_etext"};
-
-struct kernel_symbols {
-    uint64_t address[SYMBOL_COUNT];
-    bool is_found[SYMBOL_COUNT];
-    uint64_t image_bytes; /* from _text to _edata by iomem; 0: not known */
-};
+const char *const weir_kernel_symbol_names[WEIR_SYMBOL_COUNT] = {"_text", "_stext", "_edata", "_etext"};
 
 /* What the records are made from. */
 struct kernel_scan {
     const struct weir_synth_options *options; /* borrowed */
     const char *proc_root;                    /* borrowed */
     int proc_fd;                              /* owned */
-    struct kernel_symbols symbols;
+    struct weir_kernel_symbols symbols;
     struct weir_synth_modules modules;
     struct weir_synth_block block;
 };
@@ -100,13 +86,13 @@ static uint64_t read_image_bytes(int proc_fd)
 /* ---- kallsyms ---- */
 
 /* "ADDRESS TYPE NAME", with "\t[MODULE]" behind it for what is not the kernel's own. */
-static void note_symbol(struct kernel_symbols *symbols, const char *line)
+void weir_kernel_symbols_note(struct weir_kernel_symbols *symbols, const char *line)
 {
     const char *name = strrchr(line, ' ');
     if (!name || name[1] != '_')
         return;
-    for (int i = 0; i < SYMBOL_COUNT; i++) {
-        if (!symbols->is_found[i] && strcmp(name + 1, symbol_names[i]) == 0) {
+    for (int i = 0; i < WEIR_SYMBOL_COUNT; i++) {
+        if (!symbols->is_found[i] && strcmp(name + 1, weir_kernel_symbol_names[i]) == 0) {
             symbols->address[i] = strtoull(line, NULL, 16);
             symbols->is_found[i] = true;
         }
@@ -114,9 +100,9 @@ static void note_symbol(struct kernel_symbols *symbols, const char *line)
 }
 
 /* Enough to know where the kernel starts and ends. */
-static bool has_bounds(const struct kernel_symbols *symbols)
+static bool has_bounds(const struct weir_kernel_symbols *symbols)
 {
-    return symbols->is_found[SYMBOL_TEXT] && (symbols->is_found[SYMBOL_EDATA] || symbols->image_bytes > 0);
+    return symbols->is_found[WEIR_SYMBOL_TEXT] && (symbols->is_found[WEIR_SYMBOL_EDATA] || symbols->image_bytes > 0);
 }
 
 /* 0 or the -errno of opening or reading kallsyms. */
@@ -128,12 +114,12 @@ static int read_symbols(struct kernel_scan *scan)
     char text[4 * PATH_MAX]; /* symbols have at most 512 bytes, and a read gives a page */
     struct weir_line_source lines;
     weir_line_source_init(&lines, fd, text, sizeof(text));
-    struct kernel_symbols *symbols = &scan->symbols;
+    struct weir_kernel_symbols *symbols = &scan->symbols;
     const char *line;
     if (IMAGE_IS_CONTIGUOUS)
         symbols->image_bytes = read_image_bytes(scan->proc_fd);
     while (!has_bounds(symbols) && (line = weir_line_source_next(&lines)))
-        note_symbol(symbols, line);
+        weir_kernel_symbols_note(symbols, line);
     close(fd);
     return lines.error;
 }
@@ -170,18 +156,18 @@ static void warn_nameless(const struct kernel_scan *scan)
 
 /* ---- records ---- */
 
-static uint64_t kernel_end(const struct kernel_scan *scan, uint64_t start)
+uint64_t weir_kernel_symbols_end(const struct weir_kernel_symbols *symbols, const struct weir_synth_modules *modules,
+                                 uint64_t start)
 {
-    const struct kernel_symbols *symbols = &scan->symbols;
-    if (symbols->is_found[SYMBOL_EDATA] && symbols->address[SYMBOL_EDATA] > start)
-        return symbols->address[SYMBOL_EDATA];
-    if (symbols->is_found[SYMBOL_TEXT] && symbols->image_bytes > 0)
+    if (symbols->is_found[WEIR_SYMBOL_EDATA] && symbols->address[WEIR_SYMBOL_EDATA] > start)
+        return symbols->address[WEIR_SYMBOL_EDATA];
+    if (symbols->is_found[WEIR_SYMBOL_TEXT] && symbols->image_bytes > 0)
         return start + symbols->image_bytes;
-    if (symbols->is_found[SYMBOL_ETEXT] && symbols->address[SYMBOL_ETEXT] > start)
-        return symbols->address[SYMBOL_ETEXT];
-    for (size_t i = 0; i < scan->modules.count; i++) {
-        if (scan->modules.all[i].start > start)
-            return scan->modules.all[i].start;
+    if (symbols->is_found[WEIR_SYMBOL_ETEXT] && symbols->address[WEIR_SYMBOL_ETEXT] > start)
+        return symbols->address[WEIR_SYMBOL_ETEXT];
+    for (size_t i = 0; i < modules->count; i++) {
+        if (modules->all[i].start > start)
+            return modules->all[i].start;
     }
     return UNKNOWN_END;
 }
@@ -199,15 +185,15 @@ static int emit_map(struct kernel_scan *scan, const struct weir_record_map *map)
     return 0;
 }
 
-static int emit_kernel_map(struct kernel_scan *scan, enum kernel_symbol symbol)
+static int emit_kernel_map(struct kernel_scan *scan, enum weir_kernel_symbol symbol)
 {
     uint64_t start = scan->symbols.address[symbol];
     char name[sizeof(KERNEL_MAP_NAME) + sizeof("_stext")];
-    stpcpy(stpcpy(name, KERNEL_MAP_NAME), symbol_names[symbol]);
+    stpcpy(stpcpy(name, KERNEL_MAP_NAME), weir_kernel_symbol_names[symbol]);
     struct weir_record_map map = {
         .pid = KERNEL_PID,
         .start = start,
-        .bytes = kernel_end(scan, start) - start,
+        .bytes = weir_kernel_symbols_end(&scan->symbols, &scan->modules, start) - start,
         .page_offset = start,
         .cpumode = PERF_RECORD_MISC_KERNEL,
         .filename = name,
@@ -238,9 +224,9 @@ static int emit_module(struct kernel_scan *scan, const struct weir_synth_module 
 /* The kernel's own map, or a warning that says why there is none. */
 static int emit_kernel(struct kernel_scan *scan)
 {
-    const struct kernel_symbols *symbols = &scan->symbols;
+    const struct weir_kernel_symbols *symbols = &scan->symbols;
     int code = read_symbols(scan);
-    enum kernel_symbol symbol = symbols->is_found[SYMBOL_TEXT] ? SYMBOL_TEXT : SYMBOL_STEXT;
+    enum weir_kernel_symbol symbol = symbols->is_found[WEIR_SYMBOL_TEXT] ? WEIR_SYMBOL_TEXT : WEIR_SYMBOL_STEXT;
     if (code < 0)
         warn_unreadable(scan, code);
     else if (!symbols->is_found[symbol])

@@ -13,10 +13,12 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/regular_file.h"
 #include "format/line_source.h"
 #include "format/synth_internal.h"
 
-#define RELEASE_BYTES     128u   /* uname(2) gives 64 */
+#define RELEASE_BYTES     128u /* uname(2) gives 64 */
+#define VERSION_WORDS     "Linux version "
 #define MODULE_LINE_BYTES 65536u /* a line of modules.dep begins with the path; the rest may be cut */
 
 /* "NAME BYTES USERS DEPENDENTS STATE 0xADDRESS [TAINTS]"; false for a line that is not that. */
@@ -57,12 +59,9 @@ static int add_module(struct weir_synth_modules *modules, const struct weir_synt
     return 0;
 }
 
-/* A kernel without modules has no such file: that is no error, nor is one that cannot be read. 0 or -ENOMEM. */
-static int read_modules(struct weir_synth_modules *modules, int proc_fd, char *text)
+/* 0 or -ENOMEM. */
+static int read_lines(struct weir_synth_modules *modules, int fd, char *text)
 {
-    int fd = openat(proc_fd, "modules", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
     struct weir_line_source lines;
     weir_line_source_init(&lines, fd, text, MODULE_LINE_BYTES);
     int result = 0;
@@ -72,7 +71,17 @@ static int read_modules(struct weir_synth_modules *modules, int proc_fd, char *t
         if (parse_module(line, &module))
             result = add_module(modules, &module);
     }
-    close(fd);
+    return result;
+}
+
+/* A kernel without modules has no such file: that is no error, nor is one that cannot be read. 0 or -ENOMEM. */
+static int read_modules(struct weir_synth_modules *modules, int proc_fd, char *text)
+{
+    struct stat status;
+    int fd = weir_regular_file_open(proc_fd, "modules", &status);
+    int result = fd < 0 ? 0 : read_lines(modules, fd, text);
+    if (fd >= 0)
+        close(fd);
     return result;
 }
 
@@ -129,11 +138,26 @@ static int note_file(struct weir_synth_modules *modules, char *line, const char 
     return 0;
 }
 
+/* The release of the kernel; a copy of a guest's /proc may have its version only: "Linux version RELEASE (...". */
+static bool read_release(char release[RELEASE_BYTES], int proc_fd)
+{
+    if (weir_synth_knob_read(proc_fd, "sys/kernel/osrelease", release, RELEASE_BYTES))
+        return true;
+    const size_t words = strlen(VERSION_WORDS);
+    if (!weir_synth_knob_read(proc_fd, "version", release, RELEASE_BYTES) ||
+        strncmp(release, VERSION_WORDS, words) != 0)
+        return false;
+    size_t length = strcspn(release + words, " ");
+    memmove(release, release + words, length);
+    release[length] = '\0';
+    return length > 0 && !strchr(release, '/');
+}
+
 /* The running kernel's directory below modules_root; false when that cannot be said. */
 static bool find_directory(char directory[PATH_MAX], int proc_fd, const char *modules_root)
 {
     char release[RELEASE_BYTES];
-    return weir_synth_knob_read(proc_fd, "sys/kernel/osrelease", release, sizeof(release)) &&
+    return read_release(release, proc_fd) &&
            (size_t)snprintf(directory, PATH_MAX, "%s/%s", modules_root, release) < PATH_MAX;
 }
 
@@ -144,7 +168,8 @@ static int find_files(struct weir_synth_modules *modules, int proc_fd, const cha
     if (modules->count == 0 || !find_directory(directory, proc_fd, modules_root))
         return 0;
     int directory_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int fd = directory_fd < 0 ? -1 : openat(directory_fd, "modules.dep", O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    int fd = directory_fd < 0 ? -1 : weir_regular_file_open(directory_fd, "modules.dep", &status);
     if (directory_fd >= 0)
         close(directory_fd);
     if (fd < 0)
@@ -170,6 +195,17 @@ int weir_synth_modules_read(struct weir_synth_modules *modules, int proc_fd, con
         result = find_files(modules, proc_fd, modules_root, text);
         qsort(modules->all, modules->count, sizeof(*modules->all), compare_starts);
     }
+    free(text);
+    return result;
+}
+
+int weir_synth_modules_read_file(struct weir_synth_modules *modules, int fd)
+{
+    *modules = (struct weir_synth_modules){0};
+    char *text = malloc(MODULE_LINE_BYTES);
+    int result = text ? read_lines(modules, fd, text) : -ENOMEM;
+    if (modules->count)
+        qsort(modules->all, modules->count, sizeof(*modules->all), compare_starts);
     free(text);
     return result;
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/regular_file.h"
 #include "format/line_source.h"
 #include "format/synth_internal.h"
 
@@ -21,7 +22,8 @@ pid_t weir_synth_entry_pid(const char *name)
 
 bool weir_synth_knob_read(int proc_fd, const char *path, char *value, size_t bytes)
 {
-    int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    int fd = weir_regular_file_open(proc_fd, path, &status);
     if (fd < 0)
         return false;
     struct weir_line_source lines;

@@ -453,6 +453,8 @@ static void configure_event(struct weir_event_list *list, size_t index, const st
         return;
     }
     configure_samples(event, config);
+    if (config->guests)
+        weir_event_include_machines(event);
     if (has_term(event, WEIR_TERM_INHERIT))
         event->attr.inherit = event->terms.inherit;
     configure_wakeup(&event->attr, config, config->watermark_bytes);

@@ -25,6 +25,7 @@ struct weir_event_config {
     bool starts_disabled;     /* samples are enabled later (-D), not by execve(2) */
     bool enable_on_exec;      /* workload without -a; never together with system_wide */
     bool build_ids_in_maps;   /* --buildid-mmap */
+    bool guests;              /* events without G or H count in guests, too */
     bool text_pokes;          /* record changes of the kernel's code */
     bool all_switches;        /* record context switches of all tasks, whichever tasks are sampled */
     bool without_ids;         /* records have no id: the list has one event besides the side events */

@@ -14,13 +14,16 @@
 
 void weir_beginning_init(struct weir_beginning *beginning, const struct weir_beginning_setup *setup)
 {
-    *beginning = (struct weir_beginning){.setup = *setup, .kernel_records = WEIR_BUF_INIT};
+    *beginning =
+        (struct weir_beginning){.setup = *setup, .kernel_records = WEIR_BUF_INIT, .guest_records = WEIR_BUF_INIT};
 }
 
 void weir_beginning_fini(struct weir_beginning *beginning)
 {
-    if (beginning)
+    if (beginning) {
         weir_buf_fini(&beginning->kernel_records);
+        weir_buf_fini(&beginning->guest_records);
+    }
 }
 
 void weir_beginning_synth_options(const struct weir_beginning *beginning, struct weir_synth_options *options)
@@ -131,6 +134,25 @@ static int put_kernel(void *ctx, const void *records, size_t bytes)
     return weir_record_sink_put(&synthesis->sink, records, bytes);
 }
 
+/* Puts records of guests and keeps a copy for later files, which do not read the guests' files again. */
+static int put_guests(void *ctx, const void *records, size_t bytes)
+{
+    struct synthesis *synthesis = ctx;
+    if (weir_modes_rotate(&synthesis->beginning->setup.plan->modes))
+        weir_buf_append(&synthesis->beginning->guest_records, records, bytes);
+    return weir_record_sink_put(&synthesis->sink, records, bytes);
+}
+
+static int synthesize_guests(struct synthesis *synthesis, struct weir_error *err)
+{
+    const struct weir_guests *guests = &synthesis->beginning->setup.plan->options->guests;
+    struct weir_synth_options options = synthesis->options;
+    options.emit = put_guests;
+    options.emit_ctx = synthesis;
+    weir_buf_reset(&synthesis->beginning->guest_records); /* --tail-synthesize may describe a second time */
+    return weir_guests_are_given(guests) ? weir_synth_guests(&options, guests, err) : 0;
+}
+
 /* Leaves out the kernel where no event records it. Users of ":u" then get no warning about hidden kernel addresses. */
 static int synthesize_kernel(struct synthesis *synthesis, struct weir_error *err)
 {
@@ -169,6 +191,8 @@ int weir_beginning_synthesize(struct weir_beginning *beginning, struct weir_erro
     synthesis.options.emit = weir_record_sink_put;
     synthesis.options.emit_ctx = &synthesis.sink;
     int result = synthesize_kernel(&synthesis, err);
+    if (result == 0)
+        result = synthesize_guests(&synthesis, err);
     if (result == 0)
         result = synthesize_targets(&synthesis, err);
     if (result == 0 && asked->samples.cgroups && asked->synth.cgroups)

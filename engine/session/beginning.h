@@ -46,6 +46,7 @@ struct weir_beginning {
     struct weir_beginning_setup setup;
     /* Owned; records of kernel and modules. The coordinator writes them with the first file; const from then on. */
     struct weir_buf kernel_records;
+    struct weir_buf guest_records; /* owned; likewise of guests */
 };
 
 /* Processes that the beginning of a later file describes incompletely. */

@@ -102,6 +102,8 @@ static int put_surroundings(struct writing *writing)
         result = weir_record_sink_put_all(&writing->sink, &index);
     if (result == 0 && has_kernel)
         result = put_kernel(writing, &options);
+    if (result == 0)
+        result = weir_record_sink_put_all(&writing->sink, &beginning->guest_records);
     if (result == 0 && has_kernel)
         result = weir_synth_bpf(&options, &programs, NULL);
     if (result == 0 && asked->samples.cgroups && asked->synth.cgroups)

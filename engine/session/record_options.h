@@ -19,6 +19,7 @@
 #include "engine/session/control.h"
 #include "engine/session/record_watch.h"
 #include "engine/session/schedule.h"
+#include "format/synth.h"
 
 #define WEIR_RECORD_FREQ_DEFAULT_HZ     4000u
 #define WEIR_RECORD_COMPRESSION_DEFAULT 1 /* -z */
@@ -107,6 +108,8 @@ struct weir_record_options {
     struct weir_sample_options samples;
     bool no_switch_events; /* --no-switch-events: no context switches, even where a decoder of an AUX area needs them */
     struct weir_synth_choice synth;
+    struct weir_guests
+        guests; /* --guestkallsyms, --guestmodules, --guestmount; with any, events count in guests, too */
 
     struct weir_aux_options aux; /* -S, --aux-sample, -m ,AUX */
 

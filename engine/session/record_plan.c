@@ -51,6 +51,8 @@ int weir_recording_make_plan(struct weir_recording *recording, struct weir_error
 {
     const struct weir_record_options *options = recording->options;
     int result = check_output(options, err);
+    if (result == 0)
+        result = weir_guests_check(&options->guests, err);
     if (result == 0 && options->append)
         result = open_append(recording, err);
     if (result == 0 && options->kcore)

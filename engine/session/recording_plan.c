@@ -135,6 +135,7 @@ static int configure(struct weir_recording_plan *plan, struct weir_error *err)
         config->samples.user_regs |= plan->machine->user_registers;
     config->build_ids_in_maps = options->build_ids.in_maps;
     config->text_pokes = options->kcore;
+    config->guests = weir_guests_are_given(&options->guests);
     config->inherit = !options->no_inherit && !weir_recording_plan_per_thread(plan);
     config->inherit_stat = options->inherit_stat;
     config->starts_disabled = !weir_schedule_starts_enabled(&options->schedule);

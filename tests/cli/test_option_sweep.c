@@ -250,12 +250,12 @@ static const struct {
 static const struct {
     const char *command, *option;
 } any_text[] = {
-    {"bench drain", "output"}, {"bench drain", "sweep"}, {"bench drain", "fail-below"}, {"dump", "event"},
-    {"dump", "input"},         {"info", "input"},        {"record", "buildid-dir"},     {"record", "clang-path"},
-    {"record", "clang-opt"},   {"record", "vmlinux"},    {"record", "output"},          {"record", "report"},
-    {"recover", "input"},      {"recover", "output"},    {"report", "event"},           {"report", "input"},
-    {"report", "output"},      {"report", "symfs"},      {"verify", "input"},           {"bench storm", "perf"},
-    {"bench storm", "output"},
+    {"bench drain", "output"}, {"bench drain", "sweep"},    {"bench drain", "fail-below"}, {"dump", "event"},
+    {"dump", "input"},         {"info", "input"},           {"record", "buildid-dir"},     {"record", "clang-path"},
+    {"record", "clang-opt"},   {"record", "vmlinux"},       {"record", "output"},          {"record", "report"},
+    {"recover", "input"},      {"recover", "output"},       {"report", "event"},           {"report", "input"},
+    {"report", "output"},      {"report", "symfs"},         {"verify", "input"},           {"bench storm", "perf"},
+    {"bench storm", "output"}, {"record", "guestkallsyms"}, {"record", "guestmodules"},    {"record", "guestmount"},
 };
 
 static void expect_bad_text(const struct weir_command *command, const struct weir_option *option)
