@@ -44,7 +44,8 @@ static int apply_memory(void *object, const char *text, struct weir_error *err)
     if (result < 0 || (bytes == 0 && span_ns == 0)) {
         weir_error_set(err, -EINVAL, "option '--memory': %s '%s'",
                        result == -ERANGE ? "too much:" : "cannot understand", text);
-        weir_error_hint(err, "a size with B, K, M or G, such as 64M; or a time with s, m, h or d, such as 30s");
+        weir_error_hint(err,
+                        "a size in bytes, or with K, M or G, such as 64M; or a time with s, m, h or d, such as 30s");
         return -EINVAL;
     }
     arguments->options.retained_bytes = bytes;
@@ -88,7 +89,8 @@ static const struct weir_option options[] = {
         .help = "keep the newest samples in SIZE of memory, or for TIME, until a snapshot is requested",
         .details = "SIGUSR2 writes the samples in memory to the file, any number of times; recording continues "
                    "meanwhile. Older samples make room for newer ones; records of mappings and tasks always go to the "
-                   "file, so that every sample of a snapshot finds its symbols. Memory is taken at the start; with "
+                   "file, so that every sample of a snapshot finds its symbols. Memory is taken at the start; SIZE is "
+                   "bytes, or has a suffix of B, K, M or G, and is raised to what each reader needs at least; with "
                    "TIME it is 64 MiB for each reader, at most a sixteenth of the machine's. The snapshot at the end "
                    "(--snapshot-on-exit) may begin a second earlier than TIME says.",
     },

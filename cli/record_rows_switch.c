@@ -12,7 +12,8 @@
 static int fail(const char *text, struct weir_error *err)
 {
     weir_error_set(err, -EINVAL, "option '--switch-output': '%s' is not \"signal\", a size or a time", text);
-    weir_error_hint(err, "a size has a suffix of B, K, M and G, a time one of s, m, h and d: 100M, 30s");
+    weir_error_hint(err,
+                    "a size is bytes or has a suffix of B, K, M and G, a time has one of s, m, h and d: 100M, 30s");
     return -EINVAL;
 }
 

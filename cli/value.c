@@ -104,7 +104,7 @@ int weir_value_parse_size_or_time(const char *text, uint64_t *bytes, uint64_t *n
     uint64_t size = 0, time_ns = 0;
     size_t length = strlen(text);
     int result = weir_value_parse_time(text, &time_ns);
-    if (result == -EINVAL && length > 0 && strchr("BKMG", text[length - 1]))
+    if (result == -EINVAL && length > 0 && strchr("0123456789BKMG", text[length - 1]))
         result = weir_value_parse_size(text, &size);
     if (result == 0) {
         *bytes = size;

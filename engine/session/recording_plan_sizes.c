@@ -166,6 +166,10 @@ static int choose_retained(struct weir_recording_plan *plan, struct weir_error *
     if (bytes == 0)
         bytes = weir_retention_default_bytes(memory, readers);
     plan->retained_bytes = weir_retention_plan(bytes, options->retained_span_ns, readers).bytes;
+    if (plan->retained_bytes > bytes)
+        weir_notice(options->notices, WEIR_NOTICE_INFO, "raising -M from %llu to %llu bytes, the least for %u %s",
+                    (unsigned long long)bytes, (unsigned long long)plan->retained_bytes, readers,
+                    readers == 1 ? "reader" : "readers");
     if (plan->retained_bytes > memory / MEMORY_SHARE)
         return refuse_retained(plan, memory, err);
     plan->grow_pool = false; /* a recording of days needs its memory from the start */

@@ -217,7 +217,7 @@ static const struct {
     {"help", "completion", {"csh"}, "", ""},
     {"info", "timeline", {"yaml", "JSON"}, "", "x"},
     {"record", "compression-level", {"x", "0x1", "23"}, "", "true"},
-    {"record", "memory", {"x", "0", "5", "5d5"}, "", "true"},
+    {"record", "memory", {"x", "0", "5k", "5d5"}, "", "true"},
     {"record", "threads", {"bogus", "0/", "/0"}, "", "true"},
     {"record", "reader-cpus", {"eff", "0-", "3-1", ""}, "", "true"},
     {"record", "call-graph", {"bogus", "dwarf,65529", "dwarf,8k", "fp,0"}, "", "true"},

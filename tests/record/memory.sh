@@ -25,6 +25,16 @@ test_without_a_snapshot_no_sample_is_written() {
     expect_at_least "COMM records" "$(report_records it.data COMM)" 2
 }
 
+# A size is bytes where nothing else is said, as for --max-size and --buffer-size.
+test_size_is_bytes_and_as_large_as_readers_need() {
+    record -M 10000000 --snapshot-on-exit "${syscalls[@]}" -o it.data -- "$WEIR_LOAD" getppid 1000
+    expect_eq "calls" "$(getppid_calls it.data)" 1000
+    expect_no_line err "raising -M"
+    record -M 64 --snapshot-on-exit "${syscalls[@]}" -o it.data -- "$WEIR_LOAD" getppid 10
+    expect_line err "raising -M from 64 to "
+    record --switch-output=10000000 --max-size=10000000 --buffer-size=10000000 "${syscalls[@]}" -o other.data -- true
+}
+
 test_each_snapshot_holds_what_came_since_the_last() {
     record -M 16M "${syscalls[@]}" -o it.data -- \
         sh -c "'$WEIR_LOAD' getppid 1000; $(snapshot 1); '$WEIR_LOAD' getppid 2000; $(snapshot 2)
