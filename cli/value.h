@@ -43,7 +43,8 @@ int weir_value_parse_percent(const char *text, uint64_t *ppm);
 int weir_value_parse_time(const char *text, uint64_t *ns);
 
 /* perf's SIZE|TIME (perf-record(1) on --switch-output): "5s", "10m", "2h", "1d" or a size, with B, K, M or G in upper
- * case, since m is minutes, or in bytes. Exactly one of *bytes and *ns is set, the other becomes 0. 0, -EINVAL or -ERANGE. */
+ * case, since m is minutes, or in bytes. Exactly one of *bytes and *ns is set, the other becomes 0. 0, -EINVAL or
+ * -ERANGE. */
 int weir_value_parse_size_or_time(const char *text, uint64_t *bytes, uint64_t *ns);
 
 /* "99" to Hz, "max" to WEIR_VALUE_FREQ_MAX. 0, -EINVAL or -ERANGE. */

@@ -7,15 +7,19 @@
 #include "format/same_boot.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "base/bits.h"
 #include "base/clock.h"
 #include "format/bytes.h"
+#include "format/line_source.h"
 #include "format/synth.h"
 
 #define MAP_BYTES        40u /* MMAP up to its file name: header, pid and tid, start, length, page offset */
@@ -23,7 +27,15 @@
 #define ADDRESSES        24u /* start, length, page offset, from 16 on in MMAP and in MMAP2 */
 #define ADDRESSES_OFFSET 16u
 #define NAME_BYTES       64u
-#define KERNEL_NAME      "[kernel.kallsyms]"
+#define LINE_BYTES       16384u /* symbols have at most 512 bytes, and a read gives a page */
+
+enum {
+    MAP_START,
+    MAP_LENGTH,
+    MAP_PAGE_OFFSET
+}; /* words of `addresses` */
+
+#define KERNEL_NAME "[kernel.kallsyms]"
 
 struct kernel_map {
     bool is_there;
@@ -117,6 +129,64 @@ int weir_same_boot_check_file(const char *path, const char *proc_root, struct we
     return 0;
 }
 
+static uint64_t word_of(const struct kernel_map *map, size_t number)
+{
+    return weir_load_u64(map->addresses + number * sizeof(uint64_t));
+}
+
+/* Whether the line of kallsyms is of a symbol at which one recorder or another ends the kernel's map. */
+static bool is_end(const char *line, uint64_t end)
+{
+    static const char *const names[] = {"_edata", "_etext", "_end"};
+    const char *name = strrchr(line, ' ');
+    for (size_t i = 0; name && i < WEIR_ARRAY_COUNT(names); i++) {
+        if (strcmp(name + 1, names[i]) == 0)
+            return strtoull(line, NULL, 16) == end;
+    }
+    return false;
+}
+
+static bool ends_with_kernel(const char *proc_root, uint64_t end)
+{
+    char path[PATH_MAX], text[LINE_BYTES];
+    struct weir_line_source lines;
+    bool is_found = false;
+    snprintf(path, sizeof(path), "%s/kallsyms", proc_root ? proc_root : "/proc");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    weir_line_source_init(&lines, fd, text, sizeof(text));
+    for (const char *line; !is_found && (line = weir_line_source_next(&lines));)
+        is_found = is_end(line, end);
+    close(fd);
+    return is_found;
+}
+
+/* perf's map of the same kernel has another length than ours: without _edata it ends at _etext, ours with the image. */
+static bool is_same_kernel(const struct kernel_map *recorded, const struct kernel_map *present, const char *proc_root)
+{
+    if (word_of(recorded, MAP_START) != word_of(present, MAP_START) ||
+        word_of(recorded, MAP_PAGE_OFFSET) != word_of(present, MAP_PAGE_OFFSET) ||
+        strcmp(recorded->name, present->name) != 0)
+        return false;
+    return word_of(recorded, MAP_LENGTH) == word_of(present, MAP_LENGTH) ||
+           ends_with_kernel(proc_root, word_of(recorded, MAP_START) + word_of(recorded, MAP_LENGTH));
+}
+
+/* Names the first thing that differs. */
+static int fail_difference(const struct kernel_map *recorded, const struct kernel_map *present, struct weir_error *err)
+{
+    static const char *const words[] = {"address", "size", "page offset"};
+    if (strcmp(recorded->name, present->name) != 0)
+        return weir_error_set(err, -ESTALE, "its kernel's map is '%s', that of the running kernel is '%s'",
+                              recorded->name, present->name);
+    size_t i = 0;
+    while (word_of(recorded, i) == word_of(present, i))
+        i++;
+    return weir_error_set(err, -ESTALE, "the %s of its kernel is %#" PRIx64 ", that of the running kernel is %#" PRIx64,
+                          words[i], word_of(recorded, i), word_of(present, i));
+}
+
 int weir_same_boot_check(const char *path, const char *proc_root, struct weir_error *err)
 {
     struct kernel_map recorded = {0}, present = {0};
@@ -130,9 +200,7 @@ int weir_same_boot_check(const char *path, const char *proc_root, struct weir_er
         return fail_memory(err);
     if (result < 0 || !present.is_there)
         return fail(err, "the addresses of the running kernel cannot be read");
-    if (memcmp(recorded.addresses, present.addresses, ADDRESSES) != 0 || strcmp(recorded.name, present.name) != 0) {
-        return weir_error_set(err, -ESTALE, "its kernel was at %#" PRIx64 ", the running kernel is at %#" PRIx64,
-                              weir_load_u64(recorded.addresses), weir_load_u64(present.addresses));
-    }
+    if (!is_same_kernel(&recorded, &present, proc_root))
+        return fail_difference(&recorded, &present, err);
     return weir_same_boot_check_file(path, proc_root, err);
 }

@@ -173,21 +173,27 @@ static int check_old(const struct weir_output_file *file, struct weir_error *err
     return 0;
 }
 
-/* 0 (*exists says whether there is a file to be replaced) or -errno with err. */
-static int check_existing(const struct weir_output_file *file, bool *exists, struct weir_error *err)
+enum existing {
+    EXISTING_NONE,
+    EXISTING_EMPTY, /* nothing of it is worth a backup */
+    EXISTING_FILE,
+};
+
+/* 0 (*existing says what is to be replaced) or -errno with err. */
+static int check_existing(const struct weir_output_file *file, enum existing *existing, struct weir_error *err)
 {
     weir_assert(file->name);
-    *exists = false;
+    *existing = EXISTING_NONE;
     struct stat st;
     if (fstatat(file->dir_fd, file->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
         int rc = -errno;
         return rc == -ENOENT ? 0 : weir_output_fail_lookup(file->path, rc, err);
     }
-    *exists = true;
+    *existing = st.st_size > 0 ? EXISTING_FILE : EXISTING_EMPTY;
     int rc = check_kind(file, &st, err);
     if (rc == 0)
         rc = check_lock(file, err);
-    if (rc == 0)
+    if (rc == 0 && *existing == EXISTING_FILE)
         rc = check_old(file, err);
     return rc;
 }
@@ -304,8 +310,8 @@ static int open_checked(struct weir_output_file *file, const char *path, const i
     rc = open_directory(file, directory_fd, err);
     if (rc < 0)
         return rc;
-    bool exists;
-    rc = check_existing(file, &exists, err);
+    enum existing existing;
+    rc = check_existing(file, &existing, err);
     if (rc < 0)
         return rc;
     rc = make_file(file, err);
@@ -363,27 +369,48 @@ int weir_output_file_give_name(struct weir_output_file *file, const char *name)
     return rc;
 }
 
+/* A name for an empty file while the output takes its place. */
+static struct old_name empty_name(void)
+{
+    struct old_name hidden;
+    snprintf(hidden.text, sizeof(hidden.text), ".weir-%d-empty", (int)getpid());
+    return hidden;
+}
+
+/* Removes the file, unless somebody has written to it meanwhile. */
+static void drop_empty(const struct weir_output_file *file, const struct old_name *hidden)
+{
+    struct stat st;
+    if (fstatat(file->dir_fd, hidden->text, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size == 0)
+        unlinkat(file->dir_fd, hidden->text, 0);
+    else
+        renameat(file->dir_fd, hidden->text, file->dir_fd, old_name_of(file->name).text);
+}
+
 int weir_output_file_publish(struct weir_output_file *file, struct weir_error *err)
 {
     if (file->published)
         return 0;
-    bool exists;
-    int rc = check_existing(file, &exists, err); /* the path may have changed since open */
+    enum existing existing;
+    int rc = check_existing(file, &existing, err); /* the path may have changed since open */
     if (rc < 0)
         return rc;
 
-    const struct old_name old = old_name_of(file->name);
-    if (exists && renameat(file->dir_fd, file->name, file->dir_fd, old.text) < 0)
-        return weir_error_set_errno(err, -errno, "cannot rename '%s' to '%s" OLD_SUFFIX "'", file->path, file->path);
+    const struct old_name old = existing == EXISTING_EMPTY ? empty_name() : old_name_of(file->name);
+    if (existing != EXISTING_NONE && renameat(file->dir_fd, file->name, file->dir_fd, old.text) < 0)
+        return weir_error_set_errno(err, -errno, "cannot rename '%s' out of the way", file->path);
 
     rc = weir_output_file_give_name(file, file->name);
     if (rc < 0) {
         weir_error_set_errno(err, rc, "cannot name the output '%s'", file->path);
         /* Whoever took the name in between keeps it. */
-        if (exists && rename_without_replacing(file->dir_fd, old.text, file->name) < 0)
-            weir_error_hint(err, "the file that was there is now '%s" OLD_SUFFIX "'", file->path);
+        if (existing != EXISTING_NONE && rename_without_replacing(file->dir_fd, old.text, file->name) < 0)
+            weir_error_hint(err, "the file that was there is now '%.*s%s'",
+                            (int)(strlen(file->path) - strlen(file->name)), file->path, old.text);
         return rc;
     }
+    if (existing == EXISTING_EMPTY)
+        drop_empty(file, &old);
     file->published = true;
     return 0;
 }

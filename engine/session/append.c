@@ -250,6 +250,24 @@ static struct perf_event_attr comparable(const struct perf_event_attr *attr)
     return same;
 }
 
+/* Says what the first event is that differs; `same` events before it do not. */
+static void tell_difference(const struct weir_perf_input *input, const struct weir_event_desc *events, size_t count,
+                            size_t same, struct weir_error *err)
+{
+    const char *path = input->source.path;
+    size_t before = input->events.count;
+    if (same == before || same == count)
+        weir_error_set(err, -EINVAL, "incompatible append: %s has no event '%s'",
+                       same == before ? path : "this recording",
+                       same == before ? events[same].name : input->events.list[same].name);
+    else if (strcmp(events[same].name, input->events.list[same].name) != 0)
+        weir_error_set(err, -EINVAL, "incompatible append: event %zu of '%s' is '%s', and of this recording '%s'",
+                       same + 1, path, input->events.list[same].name, events[same].name);
+    else
+        weir_error_set(err, -EINVAL, "incompatible append: '%s' has event '%s' with other options", path,
+                       events[same].name);
+}
+
 int weir_append_check_events(const struct weir_append *append, const struct weir_event_desc *events, size_t count,
                              struct weir_error *err)
 {
@@ -264,9 +282,7 @@ int weir_append_check_events(const struct weir_append *append, const struct weir
     }
     if (same == count && same == input->events.count)
         return check_boot(append, input->source.path, err);
-    weir_error_set(err, -EINVAL, "incompatible append: '%s' has %zu events, this recording has %zu; %s '%s' differs",
-                   input->source.path, input->events.count, count, same < count ? "event" : "its event",
-                   same < count ? events[same].name : input->events.list[same].name);
+    tell_difference(input, events, count, same, err);
     weir_error_hint(err,
                     "record the same events with the same options, or choose another file; weir info '%s' shows "
                     "its events",

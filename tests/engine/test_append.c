@@ -114,7 +114,10 @@ Test(append, other_events_are_incompatible)
     cr_assert(strstr(err.what, "incompatible append"), "%s", err.what);
     events[1].attr.sample_period++;
     cr_assert_eq(weir_append_check_events(append, events, 2, &err), -EINVAL);
-    cr_assert(strstr(err.what, "event 'b' differs"), "%s", err.what);
+    cr_assert(strstr(err.what, "and of this recording 'b'"), "%s", err.what);
+    events[1].name = append->input.events.list[1].name;
+    cr_assert_eq(weir_append_check_events(append, events, 2, &err), -EINVAL);
+    cr_assert(strstr(err.what, "with other options"), "%s", err.what);
     events[1].attr.sample_period--;
     events[1].attr.wakeup_watermark = 77;
     events[1].attr.watermark = 1;

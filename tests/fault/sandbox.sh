@@ -133,3 +133,18 @@ test_warnings_come_through() {
         [ -s out ] || fail "nothing was dumped"
     done
 }
+
+# perf's own map of the kernel has another length than weir's.
+test_tracepoints_of_a_killed_perf_are_recovered_on_the_same_boot() {
+    perf record -q -a -e sched:sched_switch -o it.data -- sleep 60 >perf.out 2>&1 &
+    local recorder=$!
+    wait_until [ -s it.data ]
+    # perf writes a ring once it is half full, and what it has then when it is killed.
+    "$WEIR_LOAD" forks 300 1
+    sleep 0.5
+    kill -KILL "$recorder"
+    wait "$recorder" 2>/dev/null || true
+    "$WEIR_PROGRAM" recover -o whole.data it.data 2>err || fail "recover: $(cat err)"
+    "$WEIR_PROGRAM" verify -q whole.data || fail "verify"
+    perf script -i whole.data >samples 2>perf.err || fail "perf script failed: $(cat perf.err)"
+}

@@ -333,6 +333,29 @@ Test(output_file, existing_file_becomes_the_backup)
     cr_assert_eq(entries(), 2);
 }
 
+Test(output_file, existing_file_that_is_empty_is_no_backup)
+{
+    temp_tree_write_text(&tree, "file", "");
+    temp_tree_write_text(&tree, "file.old", "older");
+    struct weir_output *output = open_good("file");
+    struct weir_error err;
+    cr_assert_eq(weir_output_file_publish(weir_output_file_of(output), &err), 0);
+    weir_output_close(output);
+    cr_assert_eq(entries(), 2);
+    expect_text("file.old", "older");
+}
+
+Test(output_file, empty_file_that_gets_content_after_open_is_a_backup)
+{
+    temp_tree_write_text(&tree, "file", "");
+    struct weir_output *output = open_good("file");
+    temp_tree_write_text(&tree, "file", "late");
+    struct weir_error err;
+    cr_assert_eq(weir_output_file_publish(weir_output_file_of(output), &err), 0);
+    weir_output_close(output);
+    expect_text("file.old", "late");
+}
+
 Test(output_file, second_publish_changes_nothing)
 {
     struct weir_output *output = open_good("file");

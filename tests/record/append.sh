@@ -40,9 +40,10 @@ test_combinations_that_make_no_sense_are_refused() {
 
 test_other_events_are_incompatible() {
     append -- sleep 0.1
-    expect_refused 125 "incompatible append: 'it.data' has 3 events, this recording has 2" \
-        -A -o it.data -a -e cpu-clock
-    expect_refused 125 "this recording has 3; event '" -A -o it.data -a -e sched:sched_switch -e cpu-clock -F 999
+    local was="event 1 of 'it.data' is 'sched:sched_switch'"
+    expect_refused 125 "incompatible append: $was, and of this recording 'cpu-clock'" -A -o it.data -a -e cpu-clock
+    expect_refused 125 "incompatible append: 'it.data' has event 'sched:sched_switch' with other options" \
+        -A -o it.data -a -e sched:sched_switch -e cpu-clock -F 999
     expect_files . err it.data
 }
 
