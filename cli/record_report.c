@@ -26,6 +26,7 @@ struct losses {
     int worst_place;       /* number of the CPU, or id of the task */
     uint64_t worst_lost;
     bool of_tasks;
+    uint64_t ring_full, write_failed; /* by cause */
 };
 
 /* The ledger is of tasks (--per-thread), not of CPUs. */
@@ -65,6 +66,8 @@ static struct losses sum_losses(const struct weir_record_result *result, bool si
         if (is_sideband(result, row) == sideband) {
             is_there = true;
             lost_there += row->lost_ring_full + row->lost_write_failed + row->shed;
+            losses.ring_full += row->lost_ring_full;
+            losses.write_failed += row->lost_write_failed;
         }
         if (i + 1 == result->ledger_count || place_number(row + 1) != place_number(row)) {
             if (is_there)
@@ -184,6 +187,9 @@ static void append_lost_sideband(struct weir_buf *text, const struct weir_record
     struct losses losses = sum_losses(result, true);
     weir_buf_printf(text, "[ weir record: Lost %" PRIu64 " side records (mmap, comm, task): ", result->lost_sideband);
     append_where(text, &losses);
+    struct joiner causes = {.text = text, .first = "; ", .next = ", "};
+    append_cause(&causes, "kernel ring full", losses.ring_full, result->lost_sideband);
+    append_cause(&causes, "write failed", losses.write_failed, result->lost_sideband);
     weir_buf_printf(text, "; symbols may be missing ]\n");
 }
 

@@ -6,9 +6,9 @@
 #include "format/perf_input.h"
 
 /*
- * Compares the kernel's map in the recording with the one that weir or perf would record now, and the time of the file's
- * last change with the time of the boot. proc_root: NULL is "/proc". 0; or with err -ESTALE (they differ, or cannot be
- * compared) or -ENOMEM.
+ * Compares the kernel's map in the recording with the one that weir or perf would record now, and the time of the
+ * file's last change with the time of the boot. proc_root: NULL is "/proc". 0; or with err -ESTALE (they differ, or
+ * cannot be compared) or -ENOMEM.
  */
 int weir_same_boot_check(const char *path, const char *proc_root, struct weir_error *err);
 

@@ -182,7 +182,9 @@ void weir_sample_text_append(const struct weir_sample_names *names, const struct
     weir_text_append(out, record->event->name, strlen(record->event->name));
     weir_buf_append_u8(out, '\n');
     if (is_tracepoint(names, record, &sample)) {
-        weir_buf_printf(out, " ... fields: ");
+        weir_buf_printf(out, " ... common: ");
+        weir_trace_append_common(names->trace, attr->config, sample.raw.data, sample.raw.count, out);
+        weir_buf_printf(out, "\n ... fields: ");
         weir_trace_append_text(names->trace, attr->config, sample.raw.data, sample.raw.count, out);
         weir_buf_append_u8(out, '\n');
     }

@@ -170,6 +170,8 @@ bool weir_trace_append_name(const struct weir_trace *trace, uint64_t id, struct 
 static int64_t load_signed(const uint8_t *data, size_t bytes)
 {
     uint64_t value = weir_trace_field_number(data, bytes);
+    if (bytes == 0) /* a shift by all bits is undefined */
+        return 0;
     unsigned unused = bytes < sizeof(value) ? (unsigned)(8 * (sizeof(value) - bytes)) : 0;
     return (int64_t)(value << unused) >> unused;
 }
@@ -195,11 +197,11 @@ static void append_value(const struct tep_format_field *field, const uint8_t *da
     }
 }
 
-static void append_fields(const struct tep_event *event, const uint8_t *raw, size_t bytes, bool is_json,
-                          struct weir_buf *out)
+/* Appends the fields of a list behind `between`. Returns what stands before the next field. */
+static const char *append_fields(const struct tep_format_field *fields, const char *between, const uint8_t *raw,
+                                 size_t bytes, bool is_json, struct weir_buf *out)
 {
-    const char *between = "";
-    for (const struct tep_format_field *field = event->format.fields; field; field = field->next) {
+    for (const struct tep_format_field *field = fields; field; field = field->next) {
         const uint8_t *data;
         size_t length;
         weir_buf_printf(out, "%s", between);
@@ -214,6 +216,15 @@ static void append_fields(const struct tep_event *event, const uint8_t *raw, siz
             weir_buf_printf(out, is_json ? "null" : "?");
         between = is_json ? "," : " ";
     }
+    return between;
+}
+
+void weir_trace_append_common(const struct weir_trace *trace, uint64_t id, const uint8_t *raw, size_t bytes,
+                              struct weir_buf *out)
+{
+    const struct tep_event *event = find(trace, id);
+    if (event)
+        append_fields(event->format.common_fields, "", raw, bytes, false, out);
 }
 
 bool weir_trace_append_json(const struct weir_trace *trace, uint64_t id, const uint8_t *raw, size_t bytes,
@@ -223,7 +234,8 @@ bool weir_trace_append_json(const struct weir_trace *trace, uint64_t id, const u
     if (!event)
         return false;
     weir_buf_append_u8(out, '{');
-    append_fields(event, raw, bytes, true, out);
+    const char *between = append_fields(event->format.common_fields, "", raw, bytes, true, out);
+    append_fields(event->format.fields, between, raw, bytes, true, out);
     weir_buf_append_u8(out, '}');
     return true;
 }
@@ -249,7 +261,7 @@ void weir_trace_append_text(struct weir_trace *trace, uint64_t id, const uint8_t
     if (!copy)
         weir_buf_fail(out, -ENOMEM);
     if (!copy || !weir_trace_is_printable(event, copy, bytes)) {
-        append_fields(event, raw, bytes, false, out);
+        append_fields(event->format.fields, "", raw, bytes, false, out);
         return;
     }
     struct tep_record record = {.data = (void *)(uintptr_t)copy, .size = (int)bytes};

@@ -38,6 +38,11 @@ void weir_trace_append_text(struct weir_trace *trace, uint64_t id, const uint8_t
  * array of texts ("char[][2]", as uprobes have it). */
 bool weir_trace_knows_all(const struct weir_trace *trace, uint64_t id);
 
+/* Appends the fields that all tracepoints have, such as "common_type=317 common_flags=0 common_preempt_count=0
+ * common_pid=42". Nothing where the section does not describe the event. */
+void weir_trace_append_common(const struct weir_trace *trace, uint64_t id, const uint8_t *raw, size_t bytes,
+                              struct weir_buf *out);
+
 /* Appends a JSON object of the fields and their values. False: the section does not describe the event, and nothing is
  * appended. */
 bool weir_trace_append_json(const struct weir_trace *trace, uint64_t id, const uint8_t *raw, size_t bytes,

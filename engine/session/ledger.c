@@ -364,7 +364,7 @@ void weir_ledger_fill_totals(const struct weir_pipeline *pipeline, struct weir_r
     for (size_t i = 0; i < result->ledger_count; i++) {
         const struct weir_ledger_row *row = &result->ledger[i];
         if (row->event >= result->side_event) {
-            result->lost_sideband += row->lost_ring_full;
+            result->lost_sideband += row->lost_ring_full + row->lost_write_failed + row->shed;
             continue;
         }
         result->samples += row->written;

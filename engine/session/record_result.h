@@ -55,7 +55,7 @@ struct weir_record_result {
     uint64_t sleeper_counts;        /* of cut_off, the part of events that count occurrences in sleeping tasks */
     uint64_t lost_suspended;        /* of lost_samples, while the output had no room (WEIR_RECORD_ON_FULL_SUSPEND) */
     uint64_t lost_while_pool_empty; /* of lost_samples, in full rings whose reader waited for the disk */
-    uint64_t lost_sideband;         /* mmap, comm and task records that the kernel had no room for */
+    uint64_t lost_sideband;         /* mmap, comm and task records: no room in a ring, or a failed write */
     uint64_t discarded_bytes;       /* skipped in rings without a valid record: a kernel bug; 0 otherwise */
     uint64_t unknown_samples;       /* in the file, with the id of no recorded event; 0 otherwise */
     uint64_t file_bytes;            /* of all files; 0: no file was made */

@@ -31,6 +31,7 @@ struct variant {
     uint64_t ring_full[2];    /* of event 0 */
     uint64_t write_failed[2]; /* of event 1 */
     uint64_t side_lost[2];    /* of the sideband event */
+    uint64_t side_failed[2];  /* likewise, by failed writes */
     uint64_t while_pool_empty;
     uint64_t before_ring; /* of those of ring_full */
     uint64_t suspended;   /* likewise */
@@ -86,6 +87,11 @@ static const struct variant variants[] = {
     {.name = "shed", .written = {500, 400}, .shed = {90, 10}, .cut_off = {0, 1}, .trimmed = 300, .ring_bytes = 8 * MIB},
     {.name = "everything lost", .ring_full = {3, 4}, .ring_bytes = MIB},
     {.name = "side records only", .written = {10}, .side_lost = {0, 3}, .ring_bytes = MIB},
+    {.name = "side records, in rings and by writes",
+     .written = {10},
+     .side_lost = {400533, 0},
+     .side_failed = {7, 58370},
+     .ring_bytes = MIB},
     {.name = "losses of tasks", .of_tasks = true, .written = {500, 400}, .ring_full = {0, 7}, .ring_bytes = 8 * MIB},
     {.name = "memory without a snapshot",
      .evicted = {900, 100},
@@ -195,10 +201,11 @@ static struct weir_record_result make_result(const struct variant *variant, stru
         result.evicted_samples += variant->evicted[i];
         cpu[1].lost_write_failed = variant->write_failed[i];
         cpu[2].lost_ring_full = variant->side_lost[i];
+        cpu[2].lost_write_failed = variant->side_failed[i];
         result.samples += variant->written[i];
         result.shed_samples += variant->shed[i];
         result.lost_samples += variant->shed[i] + variant->ring_full[i] + variant->write_failed[i];
-        result.lost_sideband += variant->side_lost[i];
+        result.lost_sideband += variant->side_lost[i] + variant->side_failed[i];
     }
     weir_loss_advise(&result, variant->limited ? &limited_rings : &free_rings, variant->realtime_priority);
     return result;

@@ -95,7 +95,7 @@ static void correct_word(char *line)
 /* Lines that only one of the two has. perf's last ones belong to the output of perf script or report: ends = true. */
 static bool is_own_line(const char *line, bool *ends)
 {
-    static const char *const own[] = {" ... event: ", " ... fields: ", " .. cgroup: ", ": unhandled!"};
+    static const char *const own[] = {" ... event: ", " ... common: ", " ... fields: ", " .. cgroup: ", ": unhandled!"};
     *ends = strncmp(line, " ... thread: ", 13) == 0 || strcmp(line, "Aggregated stats:") == 0;
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
         if (strncmp(line, own[i], strlen(own[i])) == 0)

@@ -143,8 +143,48 @@ Test(trace_decode, arrays_of_bytes_are_no_text)
 {
     static const uint8_t raw[24] = {EVENT_ID, 0, 0, 0, 127, 0, 0, 1, 'A', 'B', 0, 'D', 'E', 'F', 0, 0, 's', 'h'};
     expect_shown(AS_JSON, addresses, raw, sizeof(raw),
-                 "{\"saddr\":\"7f000001\",\"mac\":\"414200444546\",\"comm\":\"sh\"}");
+                 "{\"common_type\":5,\"saddr\":\"7f000001\",\"mac\":\"414200444546\",\"comm\":\"sh\"}");
     expect_shown(AS_TEXT, addresses, raw, sizeof(raw), "saddr=7f000001 mac=414200444546 comm=sh");
+}
+
+Test(trace_decode, signed_field_of_any_size_has_a_value)
+{
+    uint8_t raw[4 + UINT8_MAX];
+    memset(raw, 0xff, sizeof(raw));
+    memcpy(raw, &(uint32_t){EVENT_ID}, sizeof(uint32_t));
+    for (unsigned size = 0; size <= UINT8_MAX; size++) {
+        char text[512], expected[64 + 2 * UINT8_MAX], hex[2 * UINT8_MAX + 1] = "";
+        snprintf(text, sizeof(text),
+                 COMMON "\tfield:long v;\toffset:4;\tsize:%u;\tsigned:1;\n\nprint fmt: \"%%*pbl\", 4, REC->v\n", size);
+        memset(hex, 'f', 2 * size);
+        hex[2 * size] = '\0';
+        snprintf(expected, sizeof(expected),
+                 size > 8 ? "{\"common_type\":5,\"v\":\"%s\"}" : "{\"common_type\":5,\"v\":%s}",
+                 size == 0  ? "0"
+                 : size > 8 ? hex
+                            : "-1");
+        expect_shown(AS_JSON, text, raw, sizeof(raw), expected);
+    }
+}
+
+Test(trace_decode, fields_that_all_events_have_come_first)
+{
+    static const char event[] = "name: made\nID: 5\nformat:\n" FIELD("unsigned short common_type", 0, 2)
+        FIELD("unsigned char common_flags", 2, 1) FIELD(
+            "unsigned char common_preempt_count", 3,
+            1) "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n" FIELD("int v", 8,
+                                                                                  4) "\nprint fmt: \"v %d\", REC->v\n";
+    static const uint8_t raw[] = {EVENT_ID, 0, 1, 2, 42, 0, 0, 0, 7, 0, 0, 0};
+    expect_shown(AS_JSON, event, raw, sizeof(raw),
+                 "{\"common_type\":5,\"common_flags\":1,\"common_preempt_count\":2,\"common_pid\":42,\"v\":7}");
+    struct weir_trace *trace = trace_of(event, "");
+    struct weir_buf out = WEIR_BUF_INIT;
+    weir_trace_append_common(trace, EVENT_ID, raw, sizeof(raw), &out);
+    cr_expect_str_eq(weir_buf_str(&out), "common_type=5 common_flags=1 common_preempt_count=2 common_pid=42");
+    weir_trace_append_common(trace, EVENT_ID + 1, raw, sizeof(raw), &out);
+    cr_expect_str_eq(weir_buf_str(&out), "common_type=5 common_flags=1 common_preempt_count=2 common_pid=42");
+    weir_buf_fini(&out);
+    weir_trace_free(trace);
 }
 
 Test(trace_decode, format_that_is_not_understood_to_its_end_is_told)
