@@ -153,6 +153,7 @@ static int report(struct weir_report_arguments *arguments, struct weir_print *pr
         .form = arguments->form,
         .event = arguments->event,
         .threads = arguments->threads,
+        .raw_names = arguments->no_demangle,
         .places = {.root = arguments->symfs},
         .gate = &gate,
         .notices = &notices,

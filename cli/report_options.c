@@ -112,6 +112,14 @@ static const struct weir_option options[] = {
         .help = "only samples of this event",
     },
     {
+        .long_name = "no-demangle",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(no_demangle, bool),
+        .section = FORM,
+        .help = "call functions of C++ and Rust as their files do",
+    },
+    {
         .long_name = "threads",
         .argument = "N",
         .kind = WEIR_OPTION_UNSIGNED,

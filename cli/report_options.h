@@ -15,6 +15,7 @@ struct weir_report_arguments {
     const char *symfs;
     bool stdio, folded, json, speedscope, pprof, perfetto;
     bool debuginfod;
+    bool no_demangle;
     bool quiet;
     unsigned threads;
 

@@ -6,6 +6,7 @@
 #include "report/fold.h"
 #include "report/sampling.h"
 #include "report/survey.h"
+#include "report/symbol_names.h"
 
 struct weir_digest {
     const char *path;              /* as the user gave it; borrowed */
@@ -13,10 +14,12 @@ struct weir_digest {
     struct weir_survey survey;
     struct weir_fold fold;
     struct weir_sampling_result counts;
-    uint32_t only_event; /* UINT32_MAX: all events are shown */
+    struct weir_symbol_names *names; /* borrowed; what symbols are called; NULL: as in their files */
+    uint32_t only_event;             /* UINT32_MAX: all events are shown */
 };
 
-/* The texts of a frame: "[unknown]" for a symbol or object that is not known. Valid as long as the digest. */
+/* The texts of a frame: "[unknown]" for a symbol or object that is not known. A symbol's is valid up to the next call,
+ * the object's as long as the digest. */
 const char *weir_digest_symbol(const struct weir_digest *digest, weir_frame frame);
 const char *weir_digest_object(const struct weir_digest *digest, weir_frame frame);
 

@@ -157,7 +157,8 @@ static void append_frames(struct weir_buf *out, struct weir_json_tables *tables)
     weir_json_column(out, "symbol", true);
     for (uint32_t i = 0; i < tables->frames.count; i++) {
         weir_frame frame = *weir_row(&tables->frames, i);
-        const char *name = weir_objects_symbol(objects, weir_frame_object(frame), weir_frame_symbol(frame));
+        bool is_known = weir_frame_symbol(frame) != WEIR_SYMBOL_NONE;
+        const char *name = is_known ? weir_digest_symbol(tables->digest, frame) : "";
         weir_json_number(out, weir_json_string(tables, name), i == 0);
     }
     weir_json_column(out, "file", false);

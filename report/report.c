@@ -198,11 +198,15 @@ static int read_sweep(const char *path, struct weir_buf *sweep, struct weir_erro
 }
 
 static int read_all(const struct weir_report_options *options, struct weir_perf_input *inputs,
-                    struct weir_digest *digests, struct weir_error *err)
+                    struct weir_digest *digests, struct weir_symbol_names *names, struct weir_error *err)
 {
     int result = 0;
     for (size_t i = 0; result == 0 && i < options->path_count; i++) {
         digests[i].path = options->shown[i];
+        digests[i].names = options->raw_names ? NULL : &names[i];
+        result = weir_symbol_names_init(&names[i]);
+        if (result < 0)
+            return weir_error_set_errno(err, result, "cannot make the report");
         result = read_recording(&digests[i], options, &inputs[i * PASSES], err);
     }
     for (size_t i = 0; result == 0 && i < options->path_count; i++)
@@ -214,10 +218,11 @@ static int report(const struct weir_report_options *options, struct weir_perf_in
                   struct weir_error *err)
 {
     struct weir_digest digests[WEIR_REPORT_RECORDINGS_MAX] = {{.path = NULL}};
+    struct weir_symbol_names names[WEIR_REPORT_RECORDINGS_MAX] = {{.strings = {.key = {{0}}}}};
     struct weir_buf sweep = WEIR_BUF_INIT;
     int result = options->sweep_path ? read_sweep(options->sweep_path, &sweep, err) : 0;
     if (result == 0)
-        result = read_all(options, inputs, digests, err);
+        result = read_all(options, inputs, digests, names, err);
     if (result == 0) {
         append_form(options, digests, options->sweep_path ? &sweep : NULL, out);
         result = weir_buf_error(out);
@@ -227,6 +232,7 @@ static int report(const struct weir_report_options *options, struct weir_perf_in
     for (size_t i = 0; i < options->path_count; i++) {
         weir_fold_fini(&digests[i].fold);
         weir_survey_fini(&digests[i].survey);
+        weir_symbol_names_fini(&names[i]);
     }
     weir_buf_fini(&sweep);
     return result;

@@ -36,6 +36,7 @@ struct weir_report_options {
     size_t path_count; /* 0 (with sweep_path) to WEIR_REPORT_RECORDINGS_MAX; forms other than HTML and JSON show one */
     enum weir_report_form form;
     const char *event; /* only this event; NULL: all */
+    bool raw_names;    /* symbols are called as in their files */
     unsigned threads;  /* 0: as many as there are CPUs */
     struct weir_object_places places;
     const struct weir_input_gate *gate;     /* NULL: none */

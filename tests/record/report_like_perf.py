@@ -29,7 +29,7 @@ def rows_of_perf(path):
 
 def rows_of_weir(weir, path):
     rows = collections.Counter()
-    for line in text_of([weir, "report", "--stdio", "-q", path]).splitlines():
+    for line in text_of([weir, "report", "--stdio", "--no-demangle", "-q", path]).splitlines():
         if not line or line.startswith("#"):
             continue
         _, samples, _, comm, file, symbol = line.split("\t")

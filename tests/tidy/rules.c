@@ -92,6 +92,7 @@ static const struct {
     {"zstd", {"format/", "tests/format/"}},
     {"jansson.h", {"cli/"}},
     {"ncurses.h", {"cli/"}},
+    {"libiberty", {"report/"}},
     {"protobuf-c", {"report/"}},
     {"assert.h", {NULL}},
 };
