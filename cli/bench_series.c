@@ -290,8 +290,11 @@ static int run_all(struct series_run *run, struct weir_print *print)
     if (code < 0)
         return weir_answer_refusal(print, code, &err);
     run->series.points = calloc(run->sweep.point_count, sizeof(*run->series.points));
-    if (!run->series.points)
-        code = weir_error_set_errno(&err, -ENOMEM, "cannot keep the results of the runs");
+    if (!run->series.points) {
+        weir_error_set_errno(&err, -ENOMEM, "cannot keep the results of the runs");
+        weir_print_error(print, &err);
+        return WEIR_EXIT_FAILURE;
+    }
     for (size_t i = 0; code == 0 && i < run->sweep.point_count && !was_ended(run); i++)
         code = run_point(run, i, &err);
     int status = WEIR_EXIT_OK;
