@@ -261,10 +261,10 @@ static bool is_called_perf_record(const char *name)
     return strcmp(slash ? slash + 1 : name, "perf-record") == 0;
 }
 
-static int run_command(int index, int argc, char **argv, char *const *arguments)
+static int run_command(int index, const struct weir_invocation *given)
 {
-    const struct weir_invocation invocation = {
-        .argv = argv, .argc = (size_t)argc, .arguments = arguments, .ignored = ignored_signals()};
+    struct weir_invocation invocation = *given;
+    invocation.ignored = ignored_signals();
     return bindings[index].run(&invocation);
 }
 
@@ -280,7 +280,8 @@ int weir_cli_main(int argc, char **argv)
 
     char *const *words = argc > 0 ? argv + 1 : argv;
     if (argc > 0 && is_called_perf_record(argv[0]))
-        return run_command(RECORD_BINDING, argc, argv, words);
+        return run_command(RECORD_BINDING,
+                           &(struct weir_invocation){.argv = argv, .argc = (size_t)argc, .arguments = words});
     struct weir_top_arguments arguments = {0};
     size_t used;
     int result = weir_options_parse(&weir_top_options, &arguments, words, &used, &err);
@@ -299,5 +300,13 @@ int weir_cli_main(int argc, char **argv)
     int index = find_command(words, &used, &err);
     if (index < 0)
         return weir_answer_refusal(&print, index, &err);
-    return run_command(index, argc, argv, words + used);
+    if (arguments.buildid_dir && index != RECORD_BINDING) {
+        weir_error_set(&err, -EINVAL, "'weir %s' has no option '--buildid-dir'", bindings[index].command->name);
+        weir_error_hint(&err, "it is for 'weir --buildid-dir DIR record'");
+        return weir_answer_refusal(&print, -EINVAL, &err);
+    }
+    return run_command(index, &(struct weir_invocation){.argv = argv,
+                                                        .argc = (size_t)argc,
+                                                        .arguments = words + used,
+                                                        .buildid_dir = arguments.buildid_dir});
 }

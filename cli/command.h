@@ -34,8 +34,9 @@ struct weir_command {
 struct weir_invocation {
     char *const *argv; /* the whole command line, NULL-terminated, for the file's CMDLINE */
     size_t argc;
-    char *const *arguments; /* the words behind the command's name; NULL-terminated */
-    sigset_t ignored;       /* the signals that were ignored at the start; programs that weir starts inherit them */
+    char *const *arguments;  /* the words behind the command's name; NULL-terminated */
+    const char *buildid_dir; /* borrowed: weir --buildid-dir DIR; NULL: not given */
+    sigset_t ignored;        /* the signals that were ignored at the start; programs that weir starts inherit them */
 };
 
 #endif

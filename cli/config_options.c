@@ -320,7 +320,17 @@ static int apply_weir(const struct application *to, const struct weir_config *co
     return result;
 }
 
-/* Of perf's keys two are ours, too. A value that we do not know may be one of a newer perf. */
+/* perf's buildid.dir is --buildid-dir. 0 or -errno. */
+static int apply_build_id_dir(const struct application *to, const struct weir_config_entry *entry)
+{
+    bool negated;
+    const struct weir_option *option = weir_option_find(to->table, "buildid-dir", &negated);
+    if (!entry->value || !entry->value[0])
+        return fail_value(to, entry, "name a directory");
+    return !option || is_overruled(to, option) ? 0 : apply_option(to, entry, option, false, entry->value);
+}
+
+/* Of perf's keys three are ours, too. A value that we do not know may be one of a newer perf. */
 static int apply_perf(const struct application *to, const struct weir_config *config,
                       const struct weir_notice_sink *notices)
 {
@@ -333,6 +343,8 @@ static int apply_perf(const struct application *to, const struct weir_config *co
             result = apply_call_graph(to, entry);
         else if (is_record && strcmp(entry->key, "build-id") == 0)
             result = apply_build_id(to, entry);
+        else if (strcmp(entry->section, "buildid") == 0 && strcmp(entry->key, "dir") == 0)
+            result = apply_build_id_dir(to, entry);
         if (result == -EINVAL)
             weir_notice(notices, WEIR_NOTICE_WARNING, "%s; ignoring it", to->err->what);
         else if (result < 0)

@@ -73,6 +73,14 @@ static const struct weir_option top_options[] = {
         .section = "Other options",
         .help = "print the version",
     },
+    {
+        .long_name = "buildid-dir",
+        .argument = "DIR",
+        .kind = WEIR_OPTION_TEXT,
+        .field = WEIR_OPTION_FIELD(struct weir_top_arguments, buildid_dir, const char *),
+        .section = "Other options",
+        .help = "the build-id cache of weir record, as in perf --buildid-dir DIR record",
+    },
     WEIR_OPTION_HELP_ROW,
 };
 

@@ -15,6 +15,7 @@ extern const struct weir_command weir_help_command;
 
 struct weir_top_arguments {
     bool version;
+    const char *buildid_dir; /* borrowed; NULL: not given */
 };
 
 extern const struct weir_option_table weir_top_options;

@@ -67,6 +67,7 @@ struct weir_record_arguments {
     bool force; /* -f; not with options.append, once resolved */
 
     /* Asks for what weir does anyway. */
+    bool leaves_cache; /* -N: a directory that is named is not filled either */
     bool timestamp, sample_cpu, timestamp_boundary, buildid_all;
 
     /* What the command does beside the recording. */

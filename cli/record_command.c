@@ -252,6 +252,20 @@ static int configure_and_record(struct weir_record_arguments *arguments, struct 
     return resolve_and_record(arguments, invocation, print);
 }
 
+/* Applies weir --buildid-dir DIR: in front of the command, it stands in front of its options. 0 or -errno with err. */
+static int take_buildid_dir(struct weir_record_arguments *arguments, const char *dir, struct weir_settings *settings,
+                            struct weir_error *err)
+{
+    const struct weir_option_table *table = &weir_record_command.options;
+    bool negated;
+    const struct weir_setting setting = {.option = weir_option_find(table, "buildid-dir", &negated), .value = dir};
+    if (!dir)
+        return 0;
+    if (weir_settings_add(settings, &setting) < 0)
+        return weir_error_set_errno(err, -ENOMEM, "cannot keep option '--buildid-dir'");
+    return weir_option_apply(table, arguments, setting.option, false, dir, err);
+}
+
 int weir_record_main(const struct weir_invocation *invocation)
 {
     /* One before or after the recording is no trigger, and whoever sends it cannot know when that begins: first of all,
@@ -262,7 +276,9 @@ int weir_record_main(const struct weir_invocation *invocation)
     struct weir_print print = {.stream = stderr};
     struct weir_error err = {0};
     weir_record_arguments_init(&arguments);
-    int status, result = weir_record_options_parse_noted(&arguments, invocation->arguments, &origins.settings, &err);
+    int status, result = take_buildid_dir(&arguments, invocation->buildid_dir, &origins.settings, &err);
+    if (result == 0)
+        result = weir_record_options_parse_noted(&arguments, invocation->arguments, &origins.settings, &err);
     if (result == WEIR_OPTIONS_HELP)
         status = weir_answer_help(&print, &weir_record_command, invocation->arguments);
     else if (result < 0)

@@ -129,6 +129,8 @@ int weir_record_options_resolve(struct weir_record_arguments *arguments, uint64_
     if (result < 0)
         return result;
     apply_modes(arguments, &modes);
+    if (arguments->options.build_ids.cache_dir && !arguments->leaves_cache)
+        arguments->options.build_ids.fill_cache = true;
     if (!arguments->timestamp)
         weir_notice(notices, WEIR_NOTICE_WARNING, "samples keep their time stamps, which order the file");
     result = weir_ring_sizes_resolve(&arguments->ring_sizes, page_bytes, notices, &arguments->options, err);

@@ -46,14 +46,18 @@ static void clear_compression(void *object)
 /* The option is the negative: perf fills the cache unless it is given. */
 static int leave_cache(void *object, const char *text, struct weir_error *err)
 {
+    struct weir_record_arguments *arguments = object;
     (void)text, (void)err;
-    ((struct weir_record_arguments *)object)->options.build_ids.fill_cache = false;
+    arguments->options.build_ids.fill_cache = false;
+    arguments->leaves_cache = true;
     return 0;
 }
 
 static void fill_cache(void *object)
 {
-    ((struct weir_record_arguments *)object)->options.build_ids.fill_cache = true;
+    struct weir_record_arguments *arguments = object;
+    arguments->options.build_ids.fill_cache = true;
+    arguments->leaves_cache = false;
 }
 
 static const struct weir_option options[] = {
@@ -164,7 +168,9 @@ static const struct weir_option options[] = {
         .field = FIELD(options.build_ids.cache_dir, const char *),
         .default_text = "~/.debug",
         .section = SECTION,
-        .help = "the cache of --buildid-cache",
+        .help = "fill this cache, as --buildid-cache does",
+        .details = "weir follows no link there, and refuses a directory of another user. perf --buildid-dir DIR report "
+                   "and perf --buildid-dir DIR archive read it. Also: weir --buildid-dir DIR record.",
     },
     {
         .short_name = 'z',

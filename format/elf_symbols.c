@@ -269,11 +269,18 @@ static size_t vdso_bytes(const uint8_t *image)
     return end <= VDSO_BYTES_MAX ? (size_t)end : 0;
 }
 
+const void *weir_vdso_image(size_t *bytes)
+{
+    const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR); /* the kernel's own file: it is trusted */
+    *bytes = image ? vdso_bytes(image) : 0;
+    return *bytes > 0 ? image : NULL;
+}
+
 int weir_symbols_of_vdso(struct weir_symbols *symbols)
 {
-    uint8_t *image = (uint8_t *)getauxval(AT_SYSINFO_EHDR); /* the kernel's own file: it is trusted */
-    size_t bytes = image ? vdso_bytes(image) : 0;
-    if (bytes == 0 || elf_version(EV_CURRENT) == EV_NONE)
+    size_t bytes;
+    const void *image = weir_vdso_image(&bytes);
+    if (!image || elf_version(EV_CURRENT) == EV_NONE)
         return -ENODATA;
     struct weir_buf copy = WEIR_BUF_INIT; /* libelf converts headers in place */
     weir_buf_append(&copy, image, bytes);

@@ -185,6 +185,119 @@ Test(build_id_cache, addresses_of_the_kernel_are_the_owners_alone)
     rig_fini(&rig);
 }
 
+static int fill(struct rig *rig, struct weir_error *err)
+{
+    struct weir_build_id_cache_counts counts;
+    return weir_build_id_cache_fill(rig->cache, &rig->files, &rig->roots, &counts, err);
+}
+
+/* The files in a folder and below, which is to stay as it is. */
+static unsigned count_files(const char *folder)
+{
+    char command[PATH_MAX];
+    unsigned count = 99;
+    snprintf(command, sizeof(command), "find %s -mindepth 1 | wc -l", folder);
+    FILE *stream = popen(command, "re");
+    cr_assert(stream && fscanf(stream, "%u", &count) == 1 && pclose(stream) == 0);
+    return count;
+}
+
+/* Somebody else's home: the cache is a link, or a part of the way into it is. */
+Test(build_id_cache, links_are_not_followed)
+{
+    struct rig rig;
+    struct weir_error err;
+    char elsewhere[128], path[PATH_MAX], first[NAME_MAX];
+    rig_init(&rig);
+    snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", rig.folder);
+    cr_assert_eq(mkdir(elsewhere, 0755), 0);
+    cr_assert_eq(symlink(elsewhere, rig.cache), 0);
+    cr_expect_eq(fill(&rig, &err), -ELOOP);
+    char what[256];
+    snprintf(what, sizeof(what), "cannot use the build-id cache %s: it is a symbolic link", rig.cache);
+    cr_expect_str_eq(err.what, what);
+    cr_assert_eq(unlink(rig.cache), 0);
+
+    snprintf(first, sizeof(first), "%.*s", (int)strcspn(rig.program + 1, "/"), rig.program + 1);
+    const char *const planted[] = {".build-id", first};
+    for (size_t i = 0; i < 2; i++) {
+        struct weir_build_id_cache_counts counts;
+        cr_assert_eq(mkdir(rig.cache, 0755), 0);
+        snprintf(path, sizeof(path), "%s/%s", rig.cache, planted[i]);
+        cr_assert_eq(symlink(elsewhere, path), 0);
+        cr_expect_eq(weir_build_id_cache_fill(rig.cache, &rig.files, &rig.roots, &counts, &err), 0);
+        cr_expect_eq(counts.left_out, 1, "%s", planted[i]);
+        char command[256];
+        snprintf(command, sizeof(command), "rm -r %s", rig.cache);
+        cr_assert_eq(system(command), 0);
+    }
+    cr_expect_eq(count_files(elsewhere), 0);
+    rig_fini(&rig);
+}
+
+Test(build_id_cache, directory_of_another_user_is_refused)
+{
+    struct rig rig;
+    struct weir_error err;
+    if (geteuid() != 0)
+        cr_skip("needs root, to give a directory away");
+    rig_init(&rig);
+    cr_assert_eq(mkdir(rig.cache, 0777), 0);
+    cr_assert_eq(chown(rig.cache, 65534, 65534), 0);
+    cr_expect_eq(fill(&rig, &err), -EPERM);
+    cr_expect_not_null(strstr(err.what, ": it belongs to another user"), "%s", err.what);
+    cr_expect_eq(count_files(rig.cache), 0);
+    rig_fini(&rig);
+}
+
+Test(build_id_cache, path_without_a_last_name_is_a_cache_too)
+{
+    struct rig rig;
+    struct weir_error err;
+    char path[PATH_MAX];
+    rig_init(&rig);
+    snprintf(rig.cache, sizeof(rig.cache), "%s/cache///", rig.folder);
+    cr_expect_eq(fill(&rig, &err), 0, "%s", err.what);
+    cr_assert_eq(chdir(rig.cache), 0);
+    snprintf(rig.cache, sizeof(rig.cache), ".");
+    link_path(&rig, path);
+    cr_assert_eq(unlink(path), 0);
+    cr_assert_eq(symlink("../../gone", path), 0, "a link that leads nowhere is replaced");
+    cr_expect_eq(fill(&rig, &err), 0, "%s", err.what);
+    cr_expect_eq(access(path, F_OK), 0);
+    cr_assert_eq(chdir("/"), 0);
+    rig_fini(&rig);
+}
+
+Test(build_id_cache, vdso_is_copied_from_memory)
+{
+    struct rig rig;
+    struct weir_build_id_cache_counts counts;
+    struct weir_error err;
+    struct weir_build_id id;
+    char path[PATH_MAX];
+    rig_init(&rig);
+    if (weir_build_id_of_vdso(&rig.id) < 0)
+        cr_skip("needs a vDSO with a build id");
+    const struct weir_side_record record = {
+        .type = PERF_RECORD_MMAP2,
+        .map = {.pid = 1, .bytes = 4096, .cpumode = PERF_RECORD_MISC_USER, .filename = "[vdso]"},
+    };
+    int64_t vdso = weir_mapped_files_add(&rig.files, &record);
+    cr_assert_eq(vdso, 1);
+    rig.files.all[vdso].build_id = rig.id;
+    cr_assert_eq(weir_build_id_cache_fill(rig.cache, &rig.files, &rig.roots, &counts, &err), 0);
+    cr_expect_eq(counts.added, 2);
+    link_path(&rig, path);
+    snprintf(path + strlen(path), sizeof(path) - strlen(path), "/vdso");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    cr_assert_geq(fd, 0, "%s", path);
+    cr_expect_eq(weir_build_id_of_file(fd, &id), 0);
+    cr_expect_arr_eq(id.data, rig.id.data, rig.id.bytes);
+    close(fd);
+    rig_fini(&rig);
+}
+
 Test(build_id_cache, default_is_below_home)
 {
     char dir[64];

@@ -99,3 +99,59 @@ test_cache_is_filled_when_asked_and_perf_finds_files_in_it() {
     expect_line err "cannot make the build-id cache /proc/none"
     expect_readers_agree it.data
 }
+
+# expect_cached DIR FILE: perf finds the file, and a program can be started, by its id.
+expect_cached() {
+    local id
+    id=$(id_of "$2")
+    perf --buildid-dir "$1" buildid-cache -l >cached 2>/dev/null
+    expect_line cached "$id $(realpath "$2")"
+    cmp "$2" "$1/.build-id/${id:0:2}/${id:2}/elf" || fail "the copy differs"
+    [ -x "$1/.build-id/${id:0:2}/${id:2}/elf" ] || fail "the copy cannot be executed"
+}
+
+test_directory_that_is_named_is_filled() {
+    local way
+    local -A ways=(
+        [option]='"$WEIR_PROGRAM" record --buildid-dir "$PWD/option" -o it.data'
+        [before]='"$WEIR_PROGRAM" --buildid-dir "$PWD/before" record -o it.data'
+        [perfs]='env -u WEIR_CONFIG PERF_CONFIG=$PWD/perfs.config "$WEIR_PROGRAM" record -o it.data'
+        [last]='"$WEIR_PROGRAM" --buildid-dir "$PWD/no" record --buildid-dir "$PWD/last" -o it.data'
+    )
+    printf '[buildid]\n\tdir = %s/perfs\n' "$PWD" >perfs.config
+    for way in "${!ways[@]}"; do
+        eval "${ways[$way]} -e cpu-clock -- '$WEIR_LOAD' getppid 1000" 2>err || fail "$way failed"
+        expect_cached "$PWD/$way" "$WEIR_LOAD"
+    done
+    [ ! -e no ] || fail "a directory that another option overrides was made"
+    record -N --buildid-dir "$PWD/none" -o it.data -- "$WEIR_LOAD" getppid 1
+    record --buildid-dir "$PWD/none" -N -o it.data -- "$WEIR_LOAD" getppid 1
+    [ ! -e none ] || fail "-N made the cache"
+}
+
+# Another machine gets all that the samples are in from there, the kernel's addresses among it.
+test_archive_of_a_recording_is_whole() {
+    record -e cpu-clock -F 4000 --buildid-dir "$PWD/cache" -o it.data -- "$WEIR_LOAD" getppid 1000000
+    perf --buildid-dir "$PWD/cache" archive it.data >archive.out 2>&1 || fail "perf archive: $(cat archive.out)"
+    expect_no_line archive.out "Cannot"
+    perf buildid-list --with-hits -i it.data 2>/dev/null | cut -d' ' -f1 | grep -v '^0*$' | sort >hit
+    expect_at_least "objects with samples" "$(wc -l <hit)" 2
+    tar tf it.data.tar.* | sed -n 's,^\.build-id/\(..\)/\([0-9a-f]*\)$,\1\2,p' | sort >archived
+    expect_eq "objects with samples that are not in the archive" "$(comm -23 hit archived | xargs)" ""
+}
+
+# Root records with the HOME of another user, who has put links there.
+test_links_in_the_home_of_another_user_lead_nowhere() {
+    mkdir -m 711 "$HOME/theirs" elsewhere
+    ln -s "$PWD/elsewhere" theirs/.debug
+    chown -h 65534:65534 theirs theirs/.debug
+    HOME=$PWD/theirs record --buildid-cache -o it.data -- "$WEIR_LOAD" getppid 1
+    expect_line err "cannot use the build-id cache $PWD/theirs/.debug: it is a symbolic link"
+    rm theirs/.debug
+    mkdir -p theirs/.debug
+    chown 65534:65534 theirs/.debug
+    HOME=$PWD/theirs record --buildid-cache -o it.data -- "$WEIR_LOAD" getppid 1
+    expect_line err "cannot use the build-id cache $PWD/theirs/.debug: it belongs to another user"
+    expect_files elsewhere
+    expect_files theirs/.debug
+}
