@@ -112,6 +112,7 @@ expect_cached() {
 
 test_directory_that_is_named_is_filled() {
     local way
+    # shellcheck disable=SC2016 # eval expands them
     local -A ways=(
         [option]='"$WEIR_PROGRAM" record --buildid-dir "$PWD/option" -o it.data'
         [before]='"$WEIR_PROGRAM" --buildid-dir "$PWD/before" record -o it.data'

@@ -82,7 +82,6 @@ test_code_mapped_outside_the_cgroup() {
 # 100 descriptors: the events of the target fit, and those of its sibling on each CPU do not.
 test_limit_on_descriptors_leaves_out_other_threads_and_says_so() {
     start_moves thread
-    status=0
     (
         ulimit -n 72 # 4 events of the target on 2 CPUs fit, those of its sibling do not
         exec "$WEIR_PROGRAM" record -v "${options[@]}" -t "$load"
