@@ -31,8 +31,11 @@ const char *weir_digest_comm(const struct weir_digest *digest, uint32_t task)
 
 uint64_t weir_digest_lost(const struct weir_digest *digest, uint32_t event)
 {
-    const struct weir_survey_event *counts = &digest->survey.events[event];
-    return (counts->lost > counts->lost_samples ? counts->lost : counts->lost_samples) + counts->shed;
+    /* A LOST record has the losses of all events of its ring under the id of one. So the sums decide which kind tells
+     * all: the greater of the two for each event would count losses of several events twice. */
+    const struct weir_survey *survey = &digest->survey;
+    const struct weir_survey_event *counts = &survey->events[event];
+    return (survey->lost > survey->lost_samples ? counts->lost : counts->lost_samples) + counts->shed;
 }
 
 static void count_failures(const struct weir_objects *objects, uint64_t failures[4])

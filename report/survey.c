@@ -231,6 +231,8 @@ static int note_lost(struct run *run, const struct weir_input_event *event, cons
         *(loss.cause == WEIR_LOSS_RING   ? &counts->lost
           : loss.cause == WEIR_LOSS_SHED ? &counts->shed
                                          : &counts->lost_samples) += loss.count;
+        survey->lost += loss.cause == WEIR_LOSS_RING ? loss.count : 0;
+        survey->lost_samples += loss.cause == WEIR_LOSS_KERNEL ? loss.count : 0;
     }
     return note_loss(survey, &loss);
 }

@@ -49,10 +49,11 @@ struct weir_survey {
     struct weir_survey_event *events; /* owned; one per event of the input */
     size_t event_count;
     uint64_t samples;
-    bool has_times;             /* the clock is time in ns */
-    uint64_t first_ns, last_ns; /* of samples and of records with a time; both 0: none */
-    struct weir_cpuset cpus;    /* of samples */
-    struct weir_loss *losses;   /* owned; beyond WEIR_LOSS_ROWS_MAX those of the same kind and second are one */
+    uint64_t lost, lost_samples; /* of all events, by LOST and by LOST_SAMPLES: the same losses, told twice */
+    bool has_times;              /* the clock is time in ns */
+    uint64_t first_ns, last_ns;  /* of samples and of records with a time; both 0: none */
+    struct weir_cpuset cpus;     /* of samples */
+    struct weir_loss *losses;    /* owned; beyond WEIR_LOSS_ROWS_MAX those of the same kind and second are one */
     size_t loss_count, loss_capacity;
     struct weir_timeline_text timeline_state;
     struct weir_buf timeline; /* owned; JSON, if timeline_state.intervals is not 0 */

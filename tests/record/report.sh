@@ -57,6 +57,15 @@ assert all(parent < row for row, parent in enumerate(recording["stacks"]["parent
 END
 }
 
+# A LOST record has the losses of both events under the id of one.
+test_losses_of_two_events_are_told_once() {
+    record -e raw_syscalls:sys_enter,raw_syscalls:sys_exit -c 1 -m 64K -o it.data -- \
+        sh -c "$(while_stopped getppid 20000); $WEIR_LOAD getppid 10"
+    "$WEIR_PROGRAM" report --json -q it.data >it.json
+    expect_at_least "lost" "$(ledger_column lost_in_ring)" 1000
+    expect_eq "lost" "$(sed -n 's/.*"losses":{"total":\([0-9]*\),.*/\1/p' it.json)" "$(ledger_column lost_in_ring)"
+}
+
 test_speedscope_has_every_sample() {
     record -g -e page-faults -c 1 -o it.data -- "${load[@]}"
     "$WEIR_PROGRAM" report --speedscope -q it.data >it.json
