@@ -176,6 +176,8 @@ static int report(struct weir_report_arguments *arguments, struct weir_print *pr
     const char *path = strcmp(name, "-") != 0 ? name : NULL;
     int status = WEIR_EXIT_FAILURE;
     int result = weir_report_file_run(&maker, path, &status, &err);
+    if (result == 0 && status == WEIR_EXIT_OK && path)
+        weir_notice(&notices, WEIR_NOTICE_INFO, "the report is in %s", path);
     if (result == -EPIPE)
         weir_answer_by_signal(SIGPIPE);
     else if (result < 0) {

@@ -47,6 +47,12 @@ static void count_failures(const struct weir_objects *objects, uint64_t failures
     }
 }
 
+static void append_failures(struct weir_buf *out, uint64_t count, const char *reason)
+{
+    if (count > 0)
+        weir_buf_printf(out, "no symbols of %" PRIu64 " file%s: %s\n", count, count == 1 ? "" : "s", reason);
+}
+
 void weir_digest_notes(const struct weir_digest *digest, struct weir_buf *out)
 {
     const struct weir_survey *survey = &digest->survey;
@@ -65,14 +71,9 @@ void weir_digest_notes(const struct weir_digest *digest, struct weir_buf *out)
     if (digest->fold.is_cut)
         weir_buf_printf(out, "the stacks are more than %u nodes: the innermost calls of some are left out\n",
                         WEIR_FOLD_STACKS_MAX);
-    if (failures[WEIR_OBJECT_MISSING] > 0)
-        weir_buf_printf(out, "no symbols of %" PRIu64 " files, which are not here or may not be read\n",
-                        failures[WEIR_OBJECT_MISSING]);
-    if (failures[WEIR_OBJECT_MISMATCH] > 0)
-        weir_buf_printf(out, "no symbols of %" PRIu64 " files, which have changed since the recording (build id)\n",
-                        failures[WEIR_OBJECT_MISMATCH]);
-    if (failures[WEIR_OBJECT_STRIPPED] > 0)
-        weir_buf_printf(out, "no symbols in %" PRIu64 " files\n", failures[WEIR_OBJECT_STRIPPED]);
+    append_failures(out, failures[WEIR_OBJECT_MISSING], "not here, or not readable");
+    append_failures(out, failures[WEIR_OBJECT_MISMATCH], "changed since the recording (build id)");
+    append_failures(out, failures[WEIR_OBJECT_STRIPPED], "none inside");
     bool has_dumps = false;
     for (size_t i = 0; i < survey->event_count; i++)
         has_dumps |= survey->events[i].has_dumps && survey->events[i].samples > 0;

@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,8 +24,10 @@ static int run_child(const struct weir_report_maker *maker, int fd, int *status,
     pid_t child = fork();
     if (child < 0)
         return weir_error_set_errno(err, -errno, "cannot start the process that makes the report");
-    if (child == 0)
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a report that nobody names is not worth its time */
         _exit(maker->make(maker->ctx, fd));
+    }
     if (maker->serve)
         maker->serve(maker->ctx);
     while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
@@ -35,14 +39,6 @@ static int run_child(const struct weir_report_maker *maker, int fd, int *status,
                               WTERMSIG(ended), strsignal(WTERMSIG(ended)));
     *status = WEXITSTATUS(ended);
     return 0;
-}
-
-/* mkstemp(3) makes files that only their owner may read: a report is as any other output. */
-static void allow_as_usual(int fd)
-{
-    mode_t mask = umask(0);
-    umask(mask);
-    (void)!fchmod(fd, FILE_MODE & ~mask);
 }
 
 /* A device or a FIFO is written to, not replaced. */
@@ -57,22 +53,45 @@ static int run_into_present(const struct weir_report_maker *maker, const char *p
     return result;
 }
 
-int weir_report_file_run(const struct weir_report_maker *maker, const char *path, int *status, struct weir_error *err)
+/* Opens a file without a name in the folder of path: whatever ends this process leaves nothing behind. */
+static int open_nameless(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        snprintf(folder, sizeof(folder), ".");
+    else
+        snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, FILE_MODE);
+    return fd < 0 ? -errno : fd;
+}
+
+/* Gives the file its name, in place of an older one of that name. */
+static int give_name(int fd, const char *path)
+{
+    char temporary[PATH_MAX], self[64];
+    if (snprintf(temporary, sizeof(temporary), "%s.%d", path, getpid()) >= (int)sizeof(temporary))
+        return -ENAMETOOLONG;
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+    if (linkat(AT_FDCWD, self, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) < 0)
+        return -errno;
+    if (rename(temporary, path) == 0)
+        return 0;
+    int result = -errno;
+    unlink(temporary);
+    return result;
+}
+
+/* File systems without nameless files, such as NFS: the file has another name meanwhile. */
+static int run_into_temporary(const struct weir_report_maker *maker, const char *path, int *status,
+                              struct weir_error *err)
 {
     char temporary[PATH_MAX];
-    struct stat present;
-    if (!path)
-        return run_child(maker, STDOUT_FILENO, status, err);
-    if (stat(path, &present) == 0 && S_ISDIR(present.st_mode))
-        return weir_error_set_errno(err, -EISDIR, "cannot write %s", path);
-    if (stat(path, &present) == 0 && !S_ISREG(present.st_mode))
-        return run_into_present(maker, path, status, err);
-    if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= (int)sizeof(temporary))
+    if (snprintf(temporary, sizeof(temporary), "%s.%d", path, getpid()) >= (int)sizeof(temporary))
         return weir_error_set_errno(err, -ENAMETOOLONG, "cannot create %.64s...", path);
-    int fd = mkostemp(temporary, O_CLOEXEC);
+    int fd = open(temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, FILE_MODE);
     if (fd < 0)
-        return weir_error_set_errno(err, -errno, "cannot create %s", path);
-    allow_as_usual(fd);
+        return weir_error_set_errno(err, -errno, "cannot create %s", temporary);
     int result = run_child(maker, fd, status, err);
     if (close(fd) < 0 && result == 0 && *status == 0)
         result = weir_error_set_errno(err, -errno, "cannot write %s", path);
@@ -80,6 +99,30 @@ int weir_report_file_run(const struct weir_report_maker *maker, const char *path
         result = weir_error_set_errno(err, -errno, "cannot name %s", path);
     if (result < 0 || *status != 0)
         unlink(temporary);
+    return result;
+}
+
+int weir_report_file_run(const struct weir_report_maker *maker, const char *path, int *status, struct weir_error *err)
+{
+    struct stat present;
+    if (!path)
+        return run_child(maker, STDOUT_FILENO, status, err);
+    bool exists = stat(path, &present) == 0;
+    if (exists && S_ISDIR(present.st_mode))
+        return weir_error_set_errno(err, -EISDIR, "cannot write %s", path);
+    if (exists && !S_ISREG(present.st_mode))
+        return run_into_present(maker, path, status, err);
+    int fd = open_nameless(path);
+    if (fd == -EOPNOTSUPP || fd == -EISDIR)
+        return run_into_temporary(maker, path, status, err);
+    if (fd < 0)
+        return weir_error_set_errno(err, fd, "cannot create %s", path);
+    int result = run_child(maker, fd, status, err);
+    int named = result == 0 && *status == 0 ? give_name(fd, path) : 0;
+    if (named < 0)
+        result = weir_error_set_errno(err, named, "cannot name %s", path);
+    if (close(fd) < 0 && result == 0 && *status == 0)
+        result = weir_error_set_errno(err, -errno, "cannot write %s", path);
     return result;
 }
 

@@ -2,7 +2,7 @@
  * The process that makes a report, and the file that the report goes to.
  *
  * A child process reads, confined by the gate of its caller, and can only write to descriptors that it has. This
- * process creates the file under another name and gives it its name when the child has succeeded: a report that fails
+ * process creates a file without a name, and names it when the child has succeeded: a report that fails, or is killed,
  * leaves nothing behind, and an older one as it was.
  */
 #ifndef WEIR_REPORT_REPORT_FILE_H

@@ -9,7 +9,7 @@
  * ones; a task has its first known name from its beginning. Source: machine__process_*_event(), thread__fork() and
  * ____thread__set_comm() in tools/perf/util of Linux 6.1.
  *
- * Memory: 64 bytes a side record, at most WEIR_TASK_RECORDS_MAX of them, and n log n of a process' n mappings.
+ * Memory: 72 bytes a side record, at most WEIR_TASK_RECORDS_MAX of them, and n log n of a process' n mappings.
  */
 #ifndef WEIR_REPORT_TASK_HISTORY_H
 #define WEIR_REPORT_TASK_HISTORY_H

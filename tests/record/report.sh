@@ -159,6 +159,25 @@ test_debug_files_come_from_a_server_when_asked() {
     grep -qxE 'debuginfo [0-9a-f]{40}' asked || fail "asked: $(cat asked)"
 }
 
+test_report_that_is_killed_leaves_nothing() {
+    record -e page-faults -c 1 -o it.data -- "${load[@]}"
+    mkfifo it.fifo
+    mkdir reports
+    "$WEIR_PROGRAM" report -q -o reports/it.html it.fifo 2>err &
+    local report=$!
+    exec 8>it.fifo
+    cat it.data >&8
+    kill -TERM "$report"
+    exec 8>&-
+    wait "$report" && fail "it was not killed"
+    expect_eq "files" "$(find reports -type f | wc -l)" 0
+    "$WEIR_PROGRAM" report -q -o reports/it.html it.data
+    "$WEIR_PROGRAM" report -q -o reports/it.html it.data
+    expect_eq "files" "$(ls reports)" it.html
+    expect_eq "mode" "$(stat -c %a reports/it.html)" "$(printf '%o' $((0666 & ~0$(umask))))"
+    expect_line reports/it.html "Content-Security-Policy"
+}
+
 test_cut_file_is_reported_up_to_there() {
     record -e page-faults -c 1 -o it.data -- "${load[@]}"
     head -c $(($(stat -c %s it.data) * 2 / 3)) it.data >cut.data
