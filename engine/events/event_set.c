@@ -321,6 +321,24 @@ void weir_event_set_end(struct weir_event_set *set)
         weir_bpf_programs_detach(set->list->bpf[i]);
 }
 
+/* cpu-clock and task-clock have a timer of the kernel each, on each CPU. */
+static bool is_storm(const struct perf_event_attr *attr)
+{
+    bool is_timer = attr->type == PERF_TYPE_SOFTWARE &&
+                    (attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK);
+    uint64_t hz = attr->freq ? attr->sample_freq : attr->sample_period > 0 ? WEIR_NS_PER_S / attr->sample_period : 0;
+    return is_timer && hz >= WEIR_TIMER_STORM_HZ;
+}
+
+const char *weir_event_set_timer_storm(const struct weir_event_set *set)
+{
+    for (unsigned event = 0; weir_event_set_follows_cpus(set) && event < set->event_count; event++) {
+        if (is_storm(&set->list->events[event].attr))
+            return set->list->events[event].name;
+    }
+    return NULL;
+}
+
 int weir_event_set_read(const struct weir_event_set *set, unsigned event, unsigned place, unsigned task,
                         struct weir_event_count *count)
 {

@@ -60,6 +60,8 @@
 #include "engine/kernel/kernel_limits.h"
 #include "engine/kernel/ring.h"
 
+#define WEIR_TIMER_STORM_HZ 100000u /* the kernel grants no more (perf_swevent_start_hrtimer(), Linux 6.12) */
+
 #define WEIR_EVENT_SETS_ASKING 2 /* trigger events: those that ask for another file, and those for a snapshot */
 
 struct weir_event_set {
@@ -236,6 +238,10 @@ bool weir_event_set_tell_programs(const struct weir_event_set *set, const struct
 /* Directs the outputs of the loaded BPF programs to the events of one place, after these were reopened. 0 or the errno
  * of bpf(2). */
 int weir_event_set_direct_outputs(const struct weir_event_set *set, unsigned place);
+
+/* Returns the name of an event whose timer interrupts each CPU WEIR_TIMER_STORM_HZ times a second or more: handling
+ * the interrupts may take most of the CPUs' time. NULL: there is none. After open(). Borrowed from the list. */
+const char *weir_event_set_timer_storm(const struct weir_event_set *set);
 
 /* ---- CPUs that come while recording ---- */
 

@@ -20,7 +20,10 @@ static int set_attr(struct sched_attr *attr)
 
 static int set_fair(int nice)
 {
-    struct sched_attr attr = {.sched_policy = SCHED_NORMAL, .sched_nice = nice, .sched_runtime = SLICE_NS};
+    struct sched_attr attr = {.sched_policy = SCHED_NORMAL,
+                              .sched_flags = SCHED_FLAG_RESET_ON_FORK, /* a command of --on-rotate is not urgent */
+                              .sched_nice = nice,
+                              .sched_runtime = SLICE_NS};
     return set_attr(&attr);
 }
 

@@ -1,6 +1,7 @@
 /*
- * The scheduling of readers and writer. A reader that shares its CPU with the load that it records must run before the
- * rest of its ring fills. The kernel offers, strongest first:
+ * The scheduling of readers and writer, and of the coordinator where the events leave little CPU time. A reader that
+ * shares its CPU with the load that it records must run before the rest of its ring fills. The kernel offers, strongest
+ * first:
  *
  *     SCHED_FIFO (-r)            runs at once, and may slow the workload down
  *     nice -20 (CAP_SYS_NICE)    gets its CPU within a tick

@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "engine/events/open_error.h"
 #include "engine/kernel/privileges.h"
+#include "engine/kernel/thread_priority.h"
 #include "engine/session/record_internal.h"
 #include "format/zstd_pack.h"
 
@@ -89,6 +90,8 @@ static int record(struct weir_recording *recording, bool *workload_failed, struc
     }
     enter(recording, WEIR_RECORDING_RUNNING);
     weir_notice_limiter_start(recording->notices.limiter);
+    if (weir_event_set_timer_storm(&recording->path.events))
+        weir_thread_prioritize(0); /* or the end that a user asks for would come late */
     recording->running_since_ns = weir_clock_now_ns(&weir_clock_monotonic);
     weir_event_toggle_begin(&recording->toggle, !recording->plan.config.starts_disabled);
     const struct weir_record_watch *watch = recording->options->watch;

@@ -125,9 +125,20 @@ static int open_rings(struct weir_recording *recording, struct weir_error *err)
     }
 }
 
+static void tell_timer_storm(const struct weir_recording *recording)
+{
+    const char *event = weir_event_set_timer_storm(&recording->path.events);
+    if (event)
+        weir_notice(recording->options->notices, WEIR_NOTICE_WARNING,
+                    "event %s interrupts each CPU %u times a second: programs may get little CPU time; -F 10000 leaves "
+                    "most of it",
+                    event, WEIR_TIMER_STORM_HZ);
+}
+
 static int start_programs(struct weir_recording *recording, struct weir_error *err)
 {
     const struct weir_notice_sink *notices = recording->options->notices;
+    tell_timer_storm(recording);
     recording->told_programs = weir_event_set_tell_programs(&recording->path.events, notices);
     return weir_event_set_start_programs(&recording->path.events, notices, err);
 }

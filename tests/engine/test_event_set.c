@@ -647,3 +647,28 @@ Test(event_set, counts_of_a_task_that_was_gone_are_not_there)
     cr_assert_eq(count.value, 0);
     event_set_rig_fini(&f);
 }
+
+Test(event_set, timer_that_interrupts_each_cpu_all_the_time_is_found)
+{
+    static const struct {
+        const char *events;
+        unsigned tasks;
+        const char *storm;
+    } cases[] = {
+        {"cpu-clock/freq=100000/", 0, "cpu-clock/freq=100000/"},
+        {"task-clock/period=10000/", 0, "task-clock/period=10000/"},
+        {"cpu-clock/freq=50000/", 0, NULL},
+        {"cpu-clock/period=10001/", 0, NULL},
+        {"page-faults/period=1/", 0, NULL},
+        {"cpu-clock/freq=100000/", 1, NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct event_set_rig rig;
+        event_set_rig_init(&rig, cases[i].events, cases[i].tasks);
+        event_set_rig_expect_open(&rig);
+        const char *found = weir_event_set_timer_storm(&rig.set);
+        cr_expect(cases[i].storm ? found && strcmp(found, cases[i].storm) == 0 : !found, "%s: %s", cases[i].events,
+                  found ? found : "none");
+        event_set_rig_fini(&rig);
+    }
+}

@@ -7,6 +7,19 @@ needs_program perl
 
 sampling=(-e cpu-clock -o it.data)
 
+# The timers of all CPUs leave little time to anybody, and the end must still come.
+test_signal_ends_a_recording_at_the_highest_frequency() {
+    local most
+    most=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
+    start_record it.data -a -e cpu-clock -F max
+    kill -INT "$weir"
+    await_record
+    expect_eq "status" "$status" 130
+    if [ "$most" = 100000 ]; then
+        grep -q '^weir: warning: event cpu-clock interrupts each CPU 100000 times a second' err || fail "no warning"
+    fi
+}
+
 test_workload_exit_status_is_weirs() {
     local code
     for code in 0 1 3 42 125 255; do
