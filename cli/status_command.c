@@ -88,7 +88,8 @@ static int show_all(const struct weir_print *print, const struct weir_status_arg
     }
     for (size_t i = 0; i < recordings.count; i++) {
         err = (struct weir_error){0};
-        if (show(&recordings.at[i], arguments->json, &text, &err) == 0)
+        int shown = show(&recordings.at[i], arguments->json, &text, &err);
+        if (shown == 0 || (shown == -EPIPE && arguments->pid_count == 0)) /* it has ended meanwhile */
             continue;
         struct weir_error named = {0};
         weir_error_set(&named, err.code, "process %d: %s", (int)recordings.at[i].pid, err.what);

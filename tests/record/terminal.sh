@@ -72,7 +72,7 @@ test_nothing_is_drawn_from_the_background_or_when_not_wanted() {
     await_screen '^end$'
     expect_not_on_screen ' MB/s'
     type_keys fg Enter
-    await_screen "' record -a -e cpu-clock -o it.data sleep 60$"
+    await_screen '^".W" record -a -e cpu-clock -o it.data sleep 60$'
     type_keys C-c
     await_screen 'samples\)'
 }
