@@ -50,6 +50,15 @@ static void append_spread(const char *name, const struct weir_drain_spread *spre
                     spread->p99, spread->max);
 }
 
+/* Relaxed: each number is read for its own sake. */
+static void append_output(const struct weir_writer *writer, struct weir_buf *out)
+{
+    weir_buf_printf(out, "\"output\":{\"bytes\":%" PRIu64 ",\"chunks\":%" PRIu64 ",\"latency_us\":%" PRIu64 "},",
+                    atomic_load_explicit(&writer->told_bytes, memory_order_relaxed),
+                    atomic_load_explicit(&writer->told_latencies, memory_order_relaxed),
+                    (uint64_t)(atomic_load_explicit(&writer->told_latency_ns, memory_order_relaxed) / WEIR_NS_PER_US));
+}
+
 static void append_drains(const struct weir_pipeline *pipeline, struct weir_buf *out)
 {
     static const char *const names[] = {[WEIR_DRAIN_ELSEWHERE] = "elsewhere", [WEIR_DRAIN_AT_ROTATION] = "at_switch"};
@@ -222,6 +231,7 @@ void weir_status_append(const struct weir_status_sources *sources, bool places, 
                     plan->ring_bytes);
     weir_buf_printf(out, "\"pool\":{\"bytes\":%" PRIu64 ",\"used_bytes\":%" PRIu64 "},", plan->buffer_bytes,
                     (uint64_t)weir_pool_used_count(pool) * pool->chunk_bytes);
+    append_output(&pipeline->writer, out);
     weir_buf_printf(out, "\"wakeups\":%" PRIu64 ",\"rounds\":%" PRIu64 ",\"files\":%" PRIu64 ",", sums.wakeups,
                     pipeline->rounds.pushed, sources->files);
     weir_buf_printf(out, "\"snapshots\":%" PRIu64 ",", pipeline->rounds.snapshots);

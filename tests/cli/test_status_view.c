@@ -57,7 +57,8 @@ Test(status_view, members_are_taken, .init = needs_parser)
                        "\"lost\":{\"ring_full\":3,\"of_these_waiting_for_output\":2},\"pressure\":\"some\","
                        "\"shed\":{\"samples\":4},\"output_error\":28,\"pool\":{\"bytes\":100,\"used_bytes\":25},"
                        "\"files\":2,\"snapshots\":1,\"drains\":{\"elsewhere\":{\"gap_us\":{\"p99\":7},\"waits\":8,"
-                       "\"wait_us\":{\"p99\":9}}},\"places\":{\"kind\":\"task\",\"id\":[4,5],\"node\":[0,1],"
+                       "\"wait_us\":{\"p99\":9}}},\"output\":{\"bytes\":11,\"chunks\":12,\"latency_us\":13},\"places\":"
+                       "{\"kind\":\"task\",\"id\":[4,5],\"node\":[0,1],"
                        "\"package\":[2,3],\"fill_per_mille\":[500,-1],\"samples\":[6,4],\"lost\":[3,0]}}"),
                  0);
     cr_expect_str_eq(view.state, "enabled");
@@ -71,7 +72,10 @@ Test(status_view, members_are_taken, .init = needs_parser)
     cr_expect_eq(view.gap_p99_us, 7);
     cr_expect_eq(view.waits, 8);
     cr_expect_eq(view.wait_p99_us, 9);
-    cr_expect_not(view.has_output);
+    cr_expect(view.has_output);
+    cr_expect_eq(view.output_bytes, 11);
+    cr_expect_eq(view.output_chunks, 12);
+    cr_expect_eq(view.output_latency_us, 13);
     cr_expect(view.of_tasks);
     cr_assert_eq(view.place_count, 2);
     cr_expect_eq(view.places[0].fill_per_mille, 500);

@@ -28,6 +28,7 @@ def status(cpus, nodes, verbose):
         "shed": {"samples": 0},
         "output_error": 0,
         "pool": {"bytes": 1000, "used_bytes": 250},
+        "output": {"bytes": int(passed * 4e6), "chunks": int(passed * 10), "latency_us": int(passed * 10) * 1500},
         "files": 3,
         "snapshots": 0,
         "drains": {"elsewhere": drains, "at_switch": drains},

@@ -67,8 +67,9 @@ test_output_of_the_command_stays_whole() {
 
 test_nothing_is_drawn_from_the_background_or_when_not_wanted() {
     open_terminal 80 24
-    type_keys "'$WEIR_PROGRAM' record -a -e cpu-clock -o it.data sleep 60 &" Enter
-    type_keys "clear; '$WEIR_PROGRAM' record --status=never -a -e cpu-clock -o other.data sleep 3.5; echo end" Enter
+    type_keys "W='$WEIR_PROGRAM'" Enter
+    type_keys "\"\$W\" record -a -e cpu-clock -o it.data sleep 60 &" Enter
+    type_keys "clear; \"\$W\" record --status=never -a -e cpu-clock -o other.data sleep 3.5; echo end" Enter
     await_screen '^end$'
     expect_not_on_screen ' MB/s'
     type_keys fg Enter
@@ -126,7 +127,7 @@ test_top_shows_1024_cpus_in_80_columns() {
     open_top 80 24
     await_screen "^weir top: $made_up "
     await_screen '^enabled 0:[0-9]+  lost 7  '
-    await_screen '^pool 25 % \(some\)  waits for memory 5 \(p99 1.2 ms\)'
+    await_screen '^pool 25 % \(some\)  disk 1.5 ms  waits for memory 5 \(p99 1.2 ms\)'
     await_screen '^1024 CPUs: ring fill, in tenths'
     expect_eq "groups" "$(screen | grep -cE '^n[0-7] p[0-7]    [-.0-9]{71}$')" 8
     expect_eq "cells" "$(screen | sed -n '5,20s/^.\{9\}//p' | tr -dc '.0-9-' | wc -c)" 1024
