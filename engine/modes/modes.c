@@ -239,9 +239,10 @@ bool weir_modes_pause_for_snapshots(const struct weir_modes *modes)
     return has_any(modes, BIT(WEIR_MODE_OVERWRITE) | BIT(WEIR_MODE_AUX_SNAPSHOT));
 }
 
+/* In a stream quipper takes a mark that becomes no round for the name of an event, and aborts. */
 bool weir_modes_make_marks(const struct weir_modes *modes)
 {
-    return !has_any(modes, BIT(WEIR_MODE_COMPRESSED) | KEEPS_SAMPLES | BIT(WEIR_MODE_AUX));
+    return !has_any(modes, BIT(WEIR_MODE_COMPRESSED) | BIT(WEIR_MODE_STREAM) | KEEPS_SAMPLES | BIT(WEIR_MODE_AUX));
 }
 
 bool weir_modes_copy_past_caches(const struct weir_modes *modes)

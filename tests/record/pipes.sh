@@ -122,6 +122,13 @@ test_perf_report_reads_what_the_closing_line_says() {
 }
 
 # As perf: without -o a pipe is for its reader. The command's own output is not part of the stream.
+# quipper (create_gcov) takes padding in a stream for the name of an event, and aborts.
+test_stream_has_no_padding() {
+    "$WEIR_PROGRAM" record -q -a -e raw_syscalls:sys_enter -c 1 -o - -- "$WEIR_LOAD" getppid 100000 >it.stream 2>err
+    expect_at_least "bytes" "$(wc -c <it.stream)" 1000000
+    expect_eq "padding" "$("$WEIR_PROGRAM" info it.stream | grep -c ' EVENT_TYPE$' || true)" 0
+}
+
 test_pipe_without_an_output_option_gets_the_recording() {
     stream_into 'tee it.stream | perf script -F comm,event -i -' \
         -a -e sched:sched_switch -e cpu-clock --threads=core -- sh -c 'echo words; sleep 0.3; exit 3'
