@@ -301,7 +301,7 @@ static const struct weir_option run_options[] = {
         .kind = WEIR_OPTION_COUNTER,
         .field = FIELD(verbosity, unsigned),
         .section = OTHER,
-        .help = "show the plan, and at the end the counts and losses of each CPU; -vv: all decisions",
+        .help = "show the plan, and at the end the counts and losses of each CPU",
     },
     {
         .short_name = 'q',

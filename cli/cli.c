@@ -146,6 +146,35 @@ static int fail_perf_command(const char *word, struct weir_error *err)
     return -EINVAL;
 }
 
+/* Lists the commands whose names begin with the word and a blank. Returns how many. */
+static size_t list_group(const char *word, const struct weir_command *commands[BINDING_COUNT])
+{
+    size_t length = strlen(word), count = 0;
+    for (size_t i = 0; i < BINDING_COUNT; i++) {
+        const char *name = bindings[i].command->name;
+        if (strncmp(name, word, length) == 0 && name[length] == ' ')
+            commands[count++] = bindings[i].command;
+    }
+    return count;
+}
+
+/* Whether the words are a group's alone ("bench", "bench --help"), which stands for the list of its commands. */
+static bool is_group(char *const *words)
+{
+    const struct weir_command *commands[BINDING_COUNT];
+    bool asks = !words[1] || ((strcmp(words[1], "-h") == 0 || strcmp(words[1], "--help") == 0) && !words[2]);
+    return asks && list_group(words[0], commands) > 0;
+}
+
+static int show_group(const struct weir_print *print, const char *word)
+{
+    const struct weir_command *commands[BINDING_COUNT];
+    struct weir_buf text = WEIR_BUF_INIT;
+    size_t count = list_group(word, commands);
+    weir_help_group(&text, word, commands, count);
+    return weir_answer_text(print, &text);
+}
+
 /* words[0] is not NULL. -EINVAL with err that names the nearest command. */
 static int fail_unknown_command(char *const *words, struct weir_error *err)
 {
@@ -209,6 +238,8 @@ static int help_main(const struct weir_invocation *invocation)
         return show_completion(&print, arguments.completion);
     if (!words[0])
         return show_overview(&print, arguments.man);
+    if (!arguments.man && !arguments.completion && is_group(words))
+        return show_group(&print, words[0]);
     int index = find_command(words, &used, &err);
     if (index >= 0 && (words[used] || arguments.completion))
         index = fail_extra_word(words[arguments.completion ? 0 : used], &err);
@@ -297,6 +328,8 @@ int weir_cli_main(int argc, char **argv)
         return weir_answer_refusal(&print, result, &err);
 
     words += used;
+    if (is_group(words))
+        return show_group(&print, words[0]);
     int index = find_command(words, &used, &err);
     if (index < 0)
         return weir_answer_refusal(&print, index, &err);

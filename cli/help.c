@@ -118,16 +118,27 @@ void weir_help_text(struct weir_buf *text, const struct weir_command *command, c
         weir_buf_printf(text, "\n--no-NAME undoes a flag NAME.\n");
 }
 
-void weir_help_overview(struct weir_buf *text, const struct weir_command *const *commands, size_t count)
+static void append_commands(struct weir_buf *text, const struct weir_command *const *commands, size_t count)
 {
-    weir_buf_printf(text, "Usage: weir COMMAND [ARGUMENT...]\n"
-                          "   or: weir --version | --help\n\n"
-                          "Records Linux perf events system-wide, without losing any.\n\n"
-                          "Commands:\n");
     for (size_t i = 0; i < count; i++) {
         weir_buf_printf(text, "  %-*s", SUMMARY_WIDTH, commands[i]->name);
         weir_help_wrap(text, commands[i]->summary, SUMMARY_WIDTH + 2, SUMMARY_WIDTH + 2);
         weir_buf_printf(text, "\n");
     }
     weir_buf_printf(text, "\n'weir help COMMAND' describes one of them.\n");
+}
+
+void weir_help_overview(struct weir_buf *text, const struct weir_command *const *commands, size_t count)
+{
+    weir_buf_printf(text, "Usage: weir COMMAND [ARGUMENT...]\n"
+                          "   or: weir --version | --help\n\n"
+                          "Records Linux perf events system-wide, without losing any.\n\n"
+                          "Commands:\n");
+    append_commands(text, commands, count);
+}
+
+void weir_help_group(struct weir_buf *text, const char *group, const struct weir_command *const *commands, size_t count)
+{
+    weir_buf_printf(text, "Usage: weir %s COMMAND [ARGUMENT...]\n\nCommands:\n", group);
+    append_commands(text, commands, count);
 }

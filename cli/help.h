@@ -17,6 +17,10 @@
 void weir_help_text(struct weir_buf *text, const struct weir_command *command, const char *const *words);
 void weir_help_overview(struct weir_buf *text, const struct weir_command *const *commands, size_t count);
 
+/* The same of the commands of a group ("bench"): those whose names begin with its word. */
+void weir_help_group(struct weir_buf *text, const char *group, const struct weir_command *const *commands,
+                     size_t count);
+
 /*
  * Appends words, breaking lines between them. column: where the text stands now; indent: where the next lines begin.
  * Ends without a newline.

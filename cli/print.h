@@ -23,7 +23,7 @@
 
 struct weir_print {
     FILE *stream;                  /* borrowed; stderr, or a test's */
-    unsigned verbosity;            /* -v: 1, -vv: 2 */
+    unsigned verbosity;            /* -v: 1, -vv: 2, which adds WEIR_NOTICE_DEBUG */
     bool quiet;                    /* errors only; overrides verbosity, as in perf */
     _Atomic unsigned left_out;     /* notices dropped since the last printed line */
     struct weir_status_line *line; /* borrowed; erased before each message; NULL: none is drawn */

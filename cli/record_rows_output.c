@@ -229,7 +229,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_COUNTER,
         .field = FIELD(verbosity, unsigned),
         .section = SECTION,
-        .help = "show the plan, and at the end the counts and losses of each CPU; -vv: all decisions",
+        .help = "show the plan, and at the end the counts and losses of each CPU",
         .details = "With -c 1, COUNTED, the kernel's own count, is the sum of the columns before it. CUT OFF has the "
                    "occurrences in the moment in which the event was disabled, and those of sched:sched_waking and "
                    "sched:sched_wakeup* while the recorded task slept: the kernel makes no sample of them, and does "

@@ -183,6 +183,8 @@ static int open_output(struct weir_output **out, const char *path, int stream_fd
                   : weir_output_file_open_stream(&output->file, stream_fd, &output->stream_piece, err);
     if (rc == 0)
         rc = open_writes(output, options, err);
+    if (rc == 0 && path)
+        weir_output_note_file_system(output);
     if (rc < 0) {
         weir_output_close(output);
         return rc;

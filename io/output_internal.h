@@ -171,6 +171,7 @@ struct weir_output {
     bool in_whole;              /* between begin_whole() and end_whole() */
     bool whole_begun;           /* a span of a whole was appended, and its last one was not */
     bool finished;
+    bool keeps_zeros;    /* by note_file_system(): blocks of zeros never become holes */
     bool looked_named;   /* a look has found the file with a name */
     bool told_taken;     /* a look has found it removed or cut */
     uint64_t looked_end; /* stable_end at the last look */
@@ -196,6 +197,11 @@ struct weir_output {
 
 /* Frees the room that was set aside. False: there is none. */
 bool weir_output_give_back(struct weir_output *output);
+
+/* ---- output_kept.c ---- */
+
+/* Asks the file's file system, once for all looks. */
+void weir_output_note_file_system(struct weir_output *output);
 
 /* ---- output.c ---- */
 

@@ -26,20 +26,28 @@ static bool keeps_zeros(int fd)
     static const long systems[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC};
     struct statfs status;
     bool is_known = false;
-    for (size_t i = 0; fstatfs(fd, &status) == 0 && i < WEIR_ARRAY_COUNT(systems); i++)
+    if (fstatfs(fd, &status) < 0)
+        return false;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(systems); i++)
         is_known |= status.f_type == systems[i];
     return is_known;
 }
 
-/* Returns the first byte of [0, end) that is missing; end: none is. */
-static uint64_t first_missing(int fd, uint64_t bytes, uint64_t end)
+void weir_output_note_file_system(struct weir_output *output)
 {
+    output->keeps_zeros = keeps_zeros(output->file.fd);
+}
+
+/* Returns the first byte of [0, end) that is missing; end: none is. */
+static uint64_t first_missing(const struct weir_output *output, uint64_t bytes, uint64_t end)
+{
+    int fd = output->file.fd;
     uint8_t first = 0;
     if (bytes < end)
         return bytes;
     if (pread(fd, &first, sizeof(first), 0) == (ssize_t)sizeof(first) && first == 0)
         return 0; /* every head begins with letters */
-    off_t hole = keeps_zeros(fd) ? lseek(fd, 0, SEEK_HOLE) : -1;
+    off_t hole = output->keeps_zeros ? lseek(fd, 0, SEEK_HOLE) : -1;
     return hole >= 0 ? weir_min_u64((uint64_t)hole, end) : end;
 }
 
@@ -51,7 +59,7 @@ int weir_output_check_kept(const struct weir_output *output, struct weir_error *
         return 0;
     if (status.st_nlink == 0)
         return weir_error_set(err, -ENOENT, "'%s' was removed while recording: what was recorded is lost", file->path);
-    uint64_t missing = first_missing(file->fd, (uint64_t)status.st_size, output->stable_end);
+    uint64_t missing = first_missing(output, (uint64_t)status.st_size, output->stable_end);
     if (missing == output->stable_end)
         return 0;
     return weir_error_set(err, -ENODATA, "'%s' was cut at %" PRIu64 " bytes while recording: what stood behind is lost",
@@ -73,8 +81,7 @@ static int look(struct weir_output *output)
     if ((uint64_t)status.st_size < end)
         return -ENODATA;
     uint64_t back = weir_min_u64(from, (uint64_t)status.st_blksize + 1);
-    off_t hole =
-        from > 0 && keeps_zeros(output->file.fd) ? lseek(output->file.fd, (off_t)(from - back), SEEK_HOLE) : -1;
+    off_t hole = from > 0 && output->keeps_zeros ? lseek(output->file.fd, (off_t)(from - back), SEEK_HOLE) : -1;
     return hole >= 0 && (uint64_t)hole < end ? -ENODATA : 0;
 }
 

@@ -36,6 +36,20 @@ static void tell_of_larger_files(const struct weir_recording_plan *plan)
             (unsigned long long)(watermark >> 10));
 }
 
+/* In perf's words. */
+static void tell_call_chains(const struct weir_recording_plan *plan)
+{
+    static const char *const types[] = {
+        [WEIR_CALL_GRAPH_FP] = "FP", [WEIR_CALL_GRAPH_DWARF] = "DWARF", [WEIR_CALL_GRAPH_LBR] = "LBR"};
+    const struct weir_record_options *options = plan->options;
+    const struct weir_call_graph_request *request = &options->samples.call_graph;
+    if (request->mode == WEIR_CALL_GRAPH_NONE)
+        return;
+    weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "callchain: type %s", types[request->mode]);
+    if (request->mode == WEIR_CALL_GRAPH_DWARF)
+        weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "callchain: stack dump size %u", request->stack_bytes);
+}
+
 static void tell_retained(const struct weir_recording_plan *plan)
 {
     if (plan->retained_bytes == 0)
@@ -67,6 +81,7 @@ int weir_recording_plan_tell(const struct weir_recording_plan *plan, const struc
     const struct weir_record_options *options = plan->options;
     const struct weir_machine_facts *machine = plan->machine;
     tell_readers(plan);
+    tell_call_chains(plan);
     tell_of_larger_files(plan);
     tell_retained(plan);
     uint64_t pool_bytes = plan->buffer_bytes + plan->retained_bytes;

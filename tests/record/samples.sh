@@ -119,3 +119,12 @@ test_frequency_above_the_limit_is_refused_on_request() {
     expect_line err "maximum frequency rate"
     expect_files . err
 }
+
+test_call_chains_are_told_as_by_perf() {
+    record -g -e cpu-clock -o it.data -- true
+    expect_line err "callchain: type FP"
+    expect_no_line err "stack dump size"
+    record --call-graph dwarf,4096 -e cpu-clock -o it.data -- true
+    expect_line err "callchain: type DWARF"
+    expect_line err "callchain: stack dump size 4096"
+}
