@@ -619,6 +619,20 @@ Test(event_set, counts_that_there_is_no_memory_for_are_read_when_they_are_asked_
     event_set_rig_fini(&f);
 }
 
+/* What the side event has lost is no sample. */
+Test(event_set, losses_of_each_event_place_and_task_are_summed_once)
+{
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs,faults", 2);
+    event_set_rig_expect_open(&f);
+    weir_event_set_end(&f.set);
+    cr_assert_eq(weir_event_set_read_lost(&f.set), 0);
+    for (unsigned i = 0; i < 3 * CPUS * 2; i++)
+        f.set.last_counts[i].lost = 1ull << i;
+    cr_assert_eq(weir_event_set_read_lost(&f.set), (1u << 2 * CPUS * 2) - 1);
+    event_set_rig_fini(&f);
+}
+
 /* One whose PMU stopped by itself: it is on as far as the kernel knows, so that to enable it would do nothing. */
 Test(event_set, event_is_restarted_at_one_place_for_each_task)
 {

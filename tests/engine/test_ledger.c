@@ -509,6 +509,7 @@ Test(ledger, descriptor_of_a_task_that_was_gone_counts_nothing)
 Test(ledger, counts_of_all_readers_and_rings_are_summed)
 {
     struct fixture f;
+    struct weir_retention retentions[CPUS] = {0};
     fixture_init(&f);
     put(&f, 0, 0, RING_BYTES / SAMPLE_BYTES + 20);
     drain(&f);
@@ -516,6 +517,8 @@ Test(ledger, counts_of_all_readers_and_rings_are_summed)
     for (unsigned i = 0; i < CPUS; i++) {
         struct weir_reader *reader = f.rig.pipeline.readers[i];
         reader->wakeups = 10 + i;
+        retentions[i].left_samples = 7 + i;
+        reader->retention = &retentions[i];
         for (unsigned n = 0; n < reader->rings.count; n++) {
             reader->rings.at[n].counts.throttled = 1 + n;
             reader->rings.at[n].counts.unknown_samples = 3;
@@ -530,7 +533,10 @@ Test(ledger, counts_of_all_readers_and_rings_are_summed)
     cr_assert_eq(f.result.unknown_samples, 12);
     cr_assert_eq(f.result.discarded_bytes, 32);
     cr_assert_eq(f.result.lost_while_pool_empty, 16);
+    cr_assert_eq(f.result.left_samples, 15);
     cr_assert_eq(f.result.rounds, 6);
+    for (unsigned i = 0; i < CPUS; i++)
+        f.rig.pipeline.readers[i]->retention = NULL;
     fixture_fini(&f);
 }
 
