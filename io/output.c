@@ -417,7 +417,7 @@ int weir_output_finish(struct weir_output *output, const void *tail, size_t tail
     weir_output_push_tail(output);
     while (!weir_output_writes_idle(writes))
         weir_output_writes_collect(writes, FINISH_WAIT_MS);
-    weir_output_settle_spans(output);
+    weir_output_pass_written_spans(output);
     output->finished = true;
     if (output->file.stream) {
         weir_assert(tail_bytes == 0);

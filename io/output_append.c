@@ -271,7 +271,7 @@ uint64_t weir_output_append(struct weir_output *output, const void *data, size_t
     return end - bytes;
 }
 
-void weir_output_settle_spans(struct weir_output *output)
+void weir_output_pass_written_spans(struct weir_output *output)
 {
     while (output->span_on_file < output->span_added) {
         const struct weir_output_span *span = span_at(output, output->span_on_file);
@@ -321,7 +321,7 @@ static void fill(struct weir_output *output)
     if (output->file.stream || output->finished || !output->writes.queue)
         return;
     weir_output_writes_fill(&output->writes);
-    weir_output_settle_spans(output);
+    weir_output_pass_written_spans(output);
 }
 
 unsigned weir_output_reap(struct weir_output *output, struct weir_output_done *done, unsigned max, unsigned wait_ms)
@@ -329,7 +329,7 @@ unsigned weir_output_reap(struct weir_output *output, struct weir_output_done *d
     bool waits = output->span_reaped == output->span_on_file;
     if (!weir_output_writes_idle(&output->writes))
         weir_output_writes_collect(&output->writes, waits ? wait_ms : 0);
-    weir_output_settle_spans(output);
+    weir_output_pass_written_spans(output);
 
     /* After a failure the other spans are given back when the kernel holds none of their memory any more. */
     bool failed = output->writes.error < 0 && weir_output_writes_idle(&output->writes);

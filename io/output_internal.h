@@ -212,6 +212,6 @@ bool weir_output_cannot_grow(int result);
 int weir_output_write_whole(struct weir_output *output, const void *data, size_t bytes, uint64_t offset);
 
 /* Moves span_on_file and stable_end over the spans that are on file by now. */
-void weir_output_settle_spans(struct weir_output *output);
+void weir_output_pass_written_spans(struct weir_output *output);
 
 #endif

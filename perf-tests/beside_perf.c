@@ -115,7 +115,7 @@ static int finish(pid_t pid, struct rusage *used)
     return fine ? 0 : -ECHILD;
 }
 
-/* A child that was never started has no id to be signalled by: -1 is everybody's. */
+/* A child that was never started has no id to be signaled by: -1 is everybody's. */
 static int interrupt(pid_t pid, struct rusage *used)
 {
     if (pid > 0)

@@ -1,4 +1,4 @@
-/* The writer settles which marks become round markers. Writer thread. The rules: round_mark.h. */
+/* The writer decides which marks become round markers. Writer thread. The rules: round_mark.h. */
 #include "engine/drain/round_mark.h"
 
 #include <string.h>
@@ -78,7 +78,7 @@ static void make_marker(struct weir_chunk *chunk, const struct weir_round_mark *
     chunk->marks[chunk->marker_count++] = *mark; /* over that mark or an earlier one */
 }
 
-uint32_t weir_round_marks_settle(struct weir_round_marks *marks, struct weir_chunk *chunk)
+uint32_t weir_round_marks_decide(struct weir_round_marks *marks, struct weir_chunk *chunk)
 {
     bool cleared = marks->cleared_to != NULL;
     if (cleared && chunk == marks->cleared_to)

@@ -94,7 +94,7 @@ void weir_round_marks_init(struct weir_round_marks *marks, struct weir_chunk_que
 
 /* Decides which marks of a chunk of data become markers. The chunk has left the queue and is appended next. Returns the
  * offset behind its last marker; 0: it has none. Writer thread. */
-uint32_t weir_round_marks_settle(struct weir_round_marks *marks, struct weir_chunk *chunk);
+uint32_t weir_round_marks_decide(struct weir_round_marks *marks, struct weir_chunk *chunk);
 
 /* Notes that an output begins in the middle of the recording. Writer thread. */
 void weir_round_marks_close(struct weir_round_marks *marks);
@@ -103,7 +103,7 @@ void weir_round_marks_close(struct weir_round_marks *marks);
  * it. Writer thread, before the marker is appended. */
 bool weir_round_marks_let_pass(struct weir_round_marks *marks, const struct weir_chunk *marker);
 
-/* Number of markers in the first `bytes` of a chunk that was settled, or of a chunk that is a marker. */
+/* Number of markers in the first `bytes` of a chunk whose marks are decided, or of a chunk that is a marker. */
 uint32_t weir_round_marks_within(const struct weir_chunk *chunk, size_t bytes);
 
 #endif

@@ -297,7 +297,7 @@ static void tell_of_failure(struct weir_writer *writer, const struct weir_output
 }
 
 /* Returns the bytes to append for a marker of the coordinator: the marker, or padding in its place. */
-static const void *settle_marker(struct weir_writer *writer, struct weir_chunk *marker)
+static const void *marker_or_padding(struct weir_writer *writer, struct weir_chunk *marker)
 {
     static const struct perf_event_header padding = {.type = WEIR_RECORD_EVENT_TYPE, .size = sizeof(padding)};
     bool passes = weir_round_marks_let_pass(&writer->marks, marker);
@@ -310,9 +310,9 @@ static const void *settle_marker(struct weir_writer *writer, struct weir_chunk *
 }
 
 /* Counts a chunk of data. */
-static void settle_data(struct weir_writer *writer, struct weir_chunk *chunk)
+static void count_data(struct weir_writer *writer, struct weir_chunk *chunk)
 {
-    uint32_t marker_end = weir_round_marks_settle(&writer->marks, chunk);
+    uint32_t marker_end = weir_round_marks_decide(&writer->marks, chunk);
     weir_round_due_append(&writer->round_due, chunk->used, marker_end);
     writer->lost_reported += chunk->lost_reported;
 }
@@ -350,9 +350,9 @@ static void append(struct weir_writer *writer, const struct weir_compressor_resu
     }
     const void *data = item->data;
     if (chunk->kind == WEIR_CHUNK_ROUND)
-        data = settle_marker(writer, chunk);
+        data = marker_or_padding(writer, chunk);
     else
-        settle_data(writer, chunk);
+        count_data(writer, chunk);
     writer->awaited += chunk->awaited;
     writer->output_bytes += item->bytes;
     if (chunk->tee > 0)

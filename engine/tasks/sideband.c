@@ -437,11 +437,6 @@ const struct weir_mapped_files *weir_sideband_files(const struct weir_sideband *
     return &sideband->files;
 }
 
-const struct weir_task_map *weir_sideband_tasks(const struct weir_sideband *sideband)
-{
-    return &sideband->tasks;
-}
-
 const struct weir_mapped_file_roots *weir_sideband_roots(const struct weir_sideband *sideband)
 {
     return &sideband->setup.roots;

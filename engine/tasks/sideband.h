@@ -178,9 +178,8 @@ void weir_sideband_stop(struct weir_sideband *sideband, unsigned timeout_ms, str
  * the tees. NULL-safe. Coordinator. */
 void weir_sideband_halt(struct weir_sideband *sideband);
 
-/* The tables, after stop(). Borrowed until weir_sideband_free(). */
+/* The table of files, after stop(). Borrowed until weir_sideband_free(). */
 const struct weir_mapped_files *weir_sideband_files(const struct weir_sideband *sideband);
-const struct weir_task_map *weir_sideband_tasks(const struct weir_sideband *sideband);
 
 const struct weir_mapped_file_roots *weir_sideband_roots(const struct weir_sideband *sideband);
 

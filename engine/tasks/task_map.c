@@ -313,14 +313,6 @@ const struct weir_task *weir_task_map_find(const struct weir_task_map *map, pid_
     return find(map, tid);
 }
 
-const struct weir_task_mapping *weir_task_map_mappings(const struct weir_task_map *map, pid_t pid, size_t *count)
-{
-    const struct weir_task *process = find(map, pid);
-    const struct weir_task_mappings *maps = process && is_leader(process) ? process->maps : NULL;
-    *count = maps ? maps->count : 0;
-    return *count > 0 ? maps->all : NULL;
-}
-
 /* ---- emitting ---- */
 
 struct emission {

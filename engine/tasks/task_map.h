@@ -74,9 +74,6 @@ void weir_task_map_doubt(struct weir_task_map *map);
 /* The task of that number, or NULL; borrowed until the next apply. */
 const struct weir_task *weir_task_map_find(const struct weir_task_map *map, pid_t tid);
 
-/* The maps of process pid, ascending by address; NULL with *count 0 when it has none. Borrowed until the next apply. */
-const struct weir_task_mapping *weir_task_map_mappings(const struct weir_task_map *map, pid_t pid, size_t *count);
-
 /* Calls weir_mapped_files_touch() for the files of all maps. */
 void weir_task_map_touch_files(const struct weir_task_map *map);
 

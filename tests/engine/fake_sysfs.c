@@ -37,7 +37,7 @@ static const struct file intel[] = {
     {"cpu/events/topdown-slots.snapshot", "1\n"},
     {"cpu/events/other-slots", "event=0x00,umask=0x8\n"},
     {"cpu/events/other-slots.scale", "4\n"},
-    {"cpu/events/parametrised", "event=0x10,umask=?\n"},
+    {"cpu/events/parametrized", "event=0x10,umask=?\n"},
     {"cpu/events/broken", "event=\n"},
     {"cpu/events/unknown", "evnt=1\n"},
     {"cpu/events/slow", "event=0x3c,period=100000\n"},

@@ -79,8 +79,8 @@ struct sim {
     bool growing;     /* the pool is not as large as it may get, and memory has not failed it yet */
     bool stalled;
     bool retains, overwrites;
-    unsigned lonely;    /* for so many acts in the mean it is one CPU that produces, then another; 0: in turn */
-    unsigned favourite; /* which */
+    unsigned lonely;   /* for so many acts in the mean it is one CPU that produces, then another; 0: in turn */
+    unsigned favorite; /* which */
     bool lags; /* records have the time of some moment before they are published, as when they are interrupted */
     bool ends_with_snapshot;
     struct weir_record_result result;

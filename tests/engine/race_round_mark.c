@@ -106,7 +106,7 @@ static void consume(struct race *race)
     struct weir_chunk *chunk;
     while ((chunk = weir_chunk_queue_pop(&race->rig.pipeline.queue))) {
         if (chunk->kind == WEIR_CHUNK_DATA) {
-            weir_round_marks_settle(&race->marks, chunk);
+            weir_round_marks_decide(&race->marks, chunk);
             look_at_chunk(race, chunk);
             weir_pool_put(&race->rig.pipeline.pool, chunk);
         } else {

@@ -49,7 +49,7 @@ struct sim_rig {
     struct weir_event_set set;
     struct weir_shed_plan shed;
     struct weir_pipeline pipeline;
-    bool piped; /* pipeline was initialised */
+    bool piped; /* pipeline was initialized */
     bool renames;
     uint64_t returns; /* of CPUs, of which readers were told */
 };

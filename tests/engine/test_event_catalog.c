@@ -148,7 +148,7 @@ Test(event_catalog, aliases_have_pmu_unit_and_for_cores_a_short_form)
                 "mem-loads OR cpu/mem-loads/\n"
                 "mem-stores OR cpu/mem-stores/\n"
                 "other-slots OR cpu/other-slots/\n"
-                "parametrised OR cpu/parametrised/\n"
+                "parametrized OR cpu/parametrized/\n"
                 "slow OR cpu/slow/\n"
                 "topdown-slots OR cpu/topdown-slots/ in slots\n"
                 "unknown OR cpu/unknown/\n"

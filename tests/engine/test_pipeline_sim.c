@@ -202,7 +202,7 @@ static int prepare(struct sim *sim, struct weir_error *err)
 }
 
 /* What a recording writes before its events: in one piece, while the pool is free. */
-static void synthesise(struct sim *sim, uint64_t time_ns)
+static void synthesize(struct sim *sim, uint64_t time_ns)
 {
     struct weir_buf records = WEIR_BUF_INIT;
     uint64_t count = 1 + chance(sim, 100);
@@ -247,7 +247,7 @@ static int sim_init(struct sim *sim, uint64_t seed, struct weir_error *err)
     sim->lonely = sim_chance(&sim->fault_random, 3) == 0 ? 2 + (unsigned)sim_chance(&sim->fault_random, 300) : 0;
     sim->lags = !sim->retains && !sim->overwrites && sim->fake_clock.kind == SIM_TIME_FLOWS &&
                 sim_chance(&sim->fault_random, 3) > 0;
-    synthesise(sim, 0);
+    synthesize(sim, 0);
     weir_event_set_enable(&sim->rig.set, false);
     return 0;
 }
@@ -355,8 +355,8 @@ static unsigned choose_cpu(struct sim *sim)
 {
     unsigned cpu = (unsigned)chance(sim, sim->rig.set.place_count);
     if (sim->lonely == 0 || sim_chance(&sim->fault_random, sim->lonely) == 0)
-        sim->favourite = cpu;
-    return sim->favourite;
+        sim->favorite = cpu;
+    return sim->favorite;
 }
 
 static unsigned choose_event(struct sim *sim)
@@ -473,7 +473,7 @@ static void advance_switch(struct sim *sim)
         return;
     const struct weir_pool *pool = &sim->rig.pipeline.pool;
     if (sim->opening && weir_pool_free_count(pool) > pool->reserve) { /* emit() would wait */
-        synthesise(sim, RECORDED_LONG_AGO_NS);
+        synthesize(sim, RECORDED_LONG_AGO_NS);
         weir_rounds_resume(&sim->rig.pipeline.rounds, weir_clock_now_ns(&sim->clock));
         sim->opening = false;
     }

@@ -1,4 +1,4 @@
-/* Synthesised records on their way to the pipeline, on simulated rings; and a series of files that was never set up. */
+/* Synthesized records on their way to the pipeline, on simulated rings; and a series of files that was never set up. */
 #include "engine/session/record_sink.h"
 
 #include <criterion/criterion.h>

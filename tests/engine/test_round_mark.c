@@ -92,7 +92,7 @@ static void expect_rounds(struct fixture *f, unsigned marks, unsigned rounds)
     cr_assert_not_null(chunk);
     cr_assert_eq(chunk->mark_count, marks, "%u marks", chunk->mark_count);
     cr_assert_eq(count_type(chunk, WEIR_RECORD_EVENT_TYPE), marks);
-    uint32_t behind = weir_round_marks_settle(&f->marks, chunk);
+    uint32_t behind = weir_round_marks_decide(&f->marks, chunk);
     cr_assert_eq(count_type(chunk, WEIR_RECORD_FINISHED_ROUND), rounds, "%u rounds",
                  count_type(chunk, WEIR_RECORD_FINISHED_ROUND));
     cr_assert_eq(count_type(chunk, WEIR_RECORD_EVENT_TYPE), marks - rounds);
@@ -225,7 +225,7 @@ Test(round_mark, mark_that_was_begun_before_another_handed_over_is_none)
     produce_marks(&f, 0, 4, WEIR_ROUND_GRACE_NS);
     hand_over(&f, 0);
     struct weir_chunk of_other = {.reader = 2, .handed_ns = START_NS + WEIR_ROUND_GRACE_NS + 1};
-    weir_round_marks_settle(&f.marks, &of_other);
+    weir_round_marks_decide(&f.marks, &of_other);
     expect_rounds(&f, 4, 2); /* the first, and the last: a grace behind what stands before that */
     fixture_fini(&f);
 }
@@ -451,7 +451,7 @@ Test(round_mark, no_mark_within_a_ring_follows_what_another_has_handed_over_sinc
     fixture_init(&f, 2, 1);
     be_alone(&f, 0); /* its last step begins now */
     struct weir_chunk of_other = {.reader = 2, .handed_ns = f.fake_clock.now_ns - WEIR_ROUND_GRACE_NS};
-    weir_round_marks_settle(&f.marks, &of_other);
+    weir_round_marks_decide(&f.marks, &of_other);
     put(&f, 0, 32, WEIR_NS_PER_MS);
     step(&f, 0);
     hand_over(&f, 0);
@@ -460,7 +460,7 @@ Test(round_mark, no_mark_within_a_ring_follows_what_another_has_handed_over_sinc
     pass(&f, WEIR_ROUND_GRACE_NS);
     be_alone(&f, 0);
     of_other.handed_ns = f.fake_clock.now_ns - WEIR_ROUND_GRACE_NS + 1;
-    weir_round_marks_settle(&f.marks, &of_other);
+    weir_round_marks_decide(&f.marks, &of_other);
     put(&f, 0, 32, WEIR_NS_PER_MS);
     step(&f, 0);
     hand_over(&f, 0);
@@ -540,7 +540,7 @@ Test(round_mark, rounds_in_the_first_bytes_of_a_chunk_are_counted)
     hand_over(&f, 0);
     struct weir_chunk *chunk = rig_pop(&f.rig);
     cr_assert_eq(weir_round_marks_within(chunk, chunk->used), 0, "not settled yet");
-    weir_round_marks_settle(&f.marks, chunk);
+    weir_round_marks_decide(&f.marks, chunk);
     cr_assert_eq(weir_round_marks_within(chunk, chunk->used), 3);
     cr_assert_eq(weir_round_marks_within(chunk, chunk->used - 1), 2);
     cr_assert_eq(weir_round_marks_within(chunk, 4 * SAMPLE_BYTES + 8), 1);

@@ -1,7 +1,8 @@
 /* The sideband thread: what readers and synthesis hand it ends in the task map and in the list of build ids. */
-#include "engine/tasks/sideband.h"
+#include "engine/tasks/sideband_internal.h"
 
 #include "tests/base/failing_alloc.h"
+#include "tests/engine/mappings_of.h"
 #include "tests/engine/side_records.h"
 
 #include <criterion/criterion.h>
@@ -78,7 +79,7 @@ Test(sideband, records_are_applied_in_the_order_of_time)
 
     struct weir_sideband_counts counts;
     weir_sideband_stop(sideband, PATIENCE_MS, &counts);
-    const struct weir_task_map *tasks = weir_sideband_tasks(sideband);
+    const struct weir_task_map *tasks = &sideband->tasks;
     size_t count;
     cr_assert_eq(counts.records, 6);
     cr_assert_eq(counts.tasks, 2);
@@ -87,7 +88,7 @@ Test(sideband, records_are_applied_in_the_order_of_time)
     cr_assert_not(counts.lacks_files);
     cr_assert_str_eq(weir_task_map_find(tasks, 6)->comm, "new");
     cr_assert_str_eq(weir_task_map_find(tasks, 5)->comm, "old");
-    const struct weir_task_mapping *maps = weir_task_map_mappings(tasks, 6, &count);
+    const struct weir_task_mapping *maps = mappings_of(tasks, 6, &count);
     cr_assert_eq(count, 1);
     cr_assert_eq(maps[0].start, 0x3000);
     weir_sideband_free(sideband);
@@ -127,7 +128,7 @@ Test(sideband, missed_records_leave_the_task_map_in_doubt)
     struct weir_sideband_counts counts;
     weir_sideband_stop(sideband, PATIENCE_MS, &counts);
     cr_assert_eq(counts.missed, 1);
-    cr_assert(weir_sideband_tasks(sideband)->is_doubtful);
+    cr_assert(sideband->tasks.is_doubtful);
     weir_sideband_free(sideband);
 }
 
@@ -144,7 +145,7 @@ Test(sideband, records_that_the_kernel_lost_leave_the_task_map_in_doubt)
     weir_sideband_stop(sideband, PATIENCE_MS, &counts);
     cr_expect_eq(counts.lost, 3);
     cr_expect_eq(counts.records, 1);
-    cr_expect(weir_sideband_tasks(sideband)->is_doubtful);
+    cr_expect(sideband->tasks.is_doubtful);
     weir_sideband_free(sideband);
     weir_buf_fini(&records);
 }
@@ -296,7 +297,7 @@ Test(sideband, answer_is_the_task_map_and_what_was_kept_back_from_before_the_swi
     uint64_t id;
     memcpy(&id, answered.records.data + answered.records.used - sizeof(id), sizeof(id));
     cr_assert_eq(id, 0, "a repeated record is of no event");
-    cr_assert_null(weir_task_map_find(weir_sideband_tasks(sideband), 5));
+    cr_assert_null(weir_task_map_find(&sideband->tasks, 5));
     weir_sideband_free(sideband);
     weir_buf_fini(&answered.records);
     weir_buf_fini(&records);

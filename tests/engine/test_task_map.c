@@ -3,6 +3,7 @@
 #include "engine/tasks/task_map.h"
 
 #include "tests/base/failing_alloc.h"
+#include "tests/engine/mappings_of.h"
 #include "tests/engine/side_records.h"
 
 #include <criterion/criterion.h>
@@ -50,7 +51,7 @@ static void expect_maps(const struct rig *rig, pid_t pid, const char *expected)
 {
     char text[512] = "";
     size_t count, used = 0;
-    const struct weir_task_mapping *maps = weir_task_map_mappings(&rig->map, pid, &count);
+    const struct weir_task_mapping *maps = mappings_of(&rig->map, pid, &count);
     for (size_t i = 0; i < count; i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%llx-%llx+%llx:%s", i ? " " : "",
                                  (unsigned long long)maps[i].start, (unsigned long long)maps[i].end,
@@ -96,7 +97,7 @@ Test(task_map, no_memory_leaves_the_process_incomplete_or_all_in_doubt)
         failing_alloc_never();
         const struct weir_task *task = weir_task_map_find(&rig.map, 5);
         size_t count;
-        weir_task_map_mappings(&rig.map, 5, &count);
+        mappings_of(&rig.map, 5, &count);
         cr_expect(count == 1 || rig.map.is_doubtful || task->is_incomplete, "allocation %u", successes);
         cr_expect(count == 1 || rig.map.refused > 0, "allocation %u", successes);
         rig_fini(&rig);
@@ -139,7 +140,7 @@ Test(task_map, child_replaces_many_maps_of_its_parent_by_one)
     apply(&rig);
     expect_maps(&rig, 6, "10000-38000+10000:/b");
     size_t count;
-    weir_task_map_mappings(&rig.map, 5, &count);
+    mappings_of(&rig.map, 5, &count);
     cr_assert_eq(count, MAPS);
     rig_fini(&rig);
 }

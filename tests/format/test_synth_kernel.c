@@ -143,7 +143,7 @@ Test(synth_kernel, map_ends_at_edata_or_else_etext)
 }
 
 #ifdef __x86_64__
-/* As x86-64 has it: the code, and what follows it up to the end of the initialised data, at the physical addresses. */
+/* As x86-64 has it: the code, and what follows it up to the end of the initialized data, at the physical addresses. */
 static const char iomem[] = "00001000-0009fbff : System RAM\n"
                             "00100000-bfffffff : System RAM\n"
                             "  01000000-02209987 : Kernel code\n"

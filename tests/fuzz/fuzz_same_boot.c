@@ -66,7 +66,7 @@ static int emit(void *ctx, const void *records, size_t bytes)
     return weir_buf_error(ctx);
 }
 
-static void synthesise(const char *proc_root, struct weir_buf *records)
+static void synthesize(const char *proc_root, struct weir_buf *records)
 {
     const struct weir_synth_options options = {.proc_root = proc_root, .emit = emit, .emit_ctx = records};
     weir_assert(weir_synth_kernel(&options, NULL) == 0);
@@ -91,7 +91,7 @@ static void write_recording(const struct fixture *fixture, struct weir_buf *reco
     static const struct timespec written[2] = {{.tv_sec = WRITTEN_S}, {.tv_sec = WRITTEN_S}};
     weir_buf_append(recording, "PERFILE2", 8);
     weir_buf_append_u64(recording, PIPE_HEAD_BYTES);
-    synthesise(fixture->then, recording);
+    synthesize(fixture->then, recording);
     fuzz_file_write(fixture->recording_fd, (struct fuzz_part){.data = recording->data, .bytes = recording->used});
     weir_assert(futimens(fixture->recording_fd, written) == 0);
 }
@@ -121,7 +121,7 @@ static void run(void *object, const uint8_t *data, size_t bytes)
 
     struct weir_buf recording = WEIR_BUF_INIT, present = WEIR_BUF_INIT;
     write_recording(fixture, &recording);
-    synthesise(fixture->now, &present);
+    synthesize(fixture->now, &present);
     size_t then_bytes = 0, now_bytes = 0;
     const uint8_t *then = find_kernel_map(&recording, PIPE_HEAD_BYTES, &then_bytes);
     const uint8_t *now = find_kernel_map(&present, 0, &now_bytes);

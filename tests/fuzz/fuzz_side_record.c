@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "tests/engine/mappings_of.h"
 #include "tests/fuzz/fuzz.h"
 
 #define TIDS 64 /* looked at one by one */
@@ -46,7 +47,7 @@ static void apply_all(const struct weir_side_layout *layout, struct weir_task_ma
 static void check_maps(const struct weir_task_map *map, pid_t pid)
 {
     size_t count;
-    const struct weir_task_mapping *maps = weir_task_map_mappings(map, pid, &count);
+    const struct weir_task_mapping *maps = mappings_of(map, pid, &count);
     for (size_t i = 0; i < count; i++) {
         weir_assert(maps[i].start < maps[i].end && maps[i].file < map->files->count);
         weir_assert(i == 0 || maps[i - 1].end <= maps[i].start);
@@ -69,8 +70,8 @@ static int take_incomplete(void *ctx, pid_t pid)
 static void expect_same_maps(const struct weir_task_map *a, const struct weir_task_map *b, pid_t pid)
 {
     size_t a_count, b_count;
-    const struct weir_task_mapping *a_maps = weir_task_map_mappings(a, pid, &a_count);
-    const struct weir_task_mapping *b_maps = weir_task_map_mappings(b, pid, &b_count);
+    const struct weir_task_mapping *a_maps = mappings_of(a, pid, &a_count);
+    const struct weir_task_mapping *b_maps = mappings_of(b, pid, &b_count);
     weir_assert(a_count == b_count);
     for (size_t i = 0; i < a_count; i++)
         weir_assert(a_maps[i].start == b_maps[i].start && a_maps[i].end == b_maps[i].end);

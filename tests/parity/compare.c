@@ -1,7 +1,7 @@
 /*
  * Compares what perf and weir asked the kernel for: compare PERF_TRACE WEIR_TRACE [DIFFERENCE...]
  *
- * Both traces are normalised (rules.h), then compared as sets: each call of one side must be a call of the other, field
+ * Both traces are normalized (rules.h), then compared as sets: each call of one side must be a call of the other, field
  * by field, result included. What is left over is printed in pairs of the same event, with the fields that differ.
  * DIFFERENCE: a rule of rules.h that holds for this comparison only. Exit status 0: equal, 1: different.
  * --failed among the differences: neither recorded, so that side records do not count, which are opened last or never.

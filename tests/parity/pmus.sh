@@ -31,7 +31,7 @@ cpu/format/far config2:4-11
 cpu/events/cpu-cycles event=0x3c
 cpu/events/mem-loads event=0xcd,umask=0x1,ldlat=3
 cpu/events/mem-stores event=0xd0,umask=0x82
-cpu/events/parametrised event=0x10,umask=?
+cpu/events/parametrized event=0x10,umask=?
 cpu/events/topdown-slots event=0x00,umask=0x4
 cpu/events/topdown-slots.scale 2
 cpu/events/topdown-slots.unit slots

@@ -180,7 +180,7 @@ draw_other() {
 draw_plan() {
     local n
     RANDOM=$1
-    for ((n = 0; n < 16; n++)); do draw 0 1; done # the first ones of neighbours are alike
+    for ((n = 0; n < 16; n++)); do draw 0 1; done # the first ones of neighbors are alike
     pick "$targets" && plan_target=${picked%% *} plan_options=${picked#"${picked%% *}"}
     pick "$outputs" && plan_output=${picked%% *} plan_options+=${picked#"${picked%% *}"}
     pick "$events" && plan_options+=" $picked"

@@ -151,7 +151,7 @@ test_less_than_is_to_stay_free_suspends_recording_and_the_gap_is_counted() {
     kill -INT "$weir"
     await_record
     expect_at_least "lost while it was suspended" "$(ledger_column lost_in_ring $event)" 100000
-    grep -q '^\[ weir record: Lost .*; suspended for lack of disk space.*; to prevent it: more disk space' err ||
+    grep -q '^\[ weir record: Lost .*[;,] suspended for lack of disk space.*; to prevent it: .*more disk space' err ||
         fail "the closing line: $(grep '^\[ weir record: Lost' err)"
     expect_balance small/it.data
     expect_eq "calls after it" "$(getppid_calls small/it.data)" 5000

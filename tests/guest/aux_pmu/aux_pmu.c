@@ -4,7 +4,7 @@
  * A test instrument, no part of weir: a kernel module that plays two PMUs of Intel's CPUs, so that AUX areas can be
  * recorded where no CPU has any. scripts/guest builds it and puts it into its emulated machine; it is linked to nothing
  * of this tree, and is not installed. The kernel exports what it needs (perf_pmu_register(), perf_aux_output_begin())
- * to modules under the GPL only, hence its licence, which is that of this folder alone.
+ * to modules under the GPL only, hence its license, which is that of this folder alone.
  *
  * The PMUs are called intel_bts, which records tasks only, and intel_pt, which records whole CPUs too: names that are
  * free in a machine that has no such CPU, and by which perf and weir know how to record and to read them. While an
@@ -25,7 +25,7 @@
  *                      them 0, which is for when no event is open
  *     truncated        how often an event was stopped because its area was full; likewise
  *
- * What is asked of the kernel, and when, is modelled on arch/x86/events/intel/bts.c (with one physical buffer) and pt.c
+ * What is asked of the kernel, and when, is modeled on arch/x86/events/intel/bts.c (with one physical buffer) and pt.c
  * of Linux 6.1: data is told of when the watermark is passed or the event stops; a full area is flagged
  * PERF_AUX_FLAG_TRUNCATED; an area that is overwritten has its head as an offset, and each record of it says that the
  * whole area is valid. Of intel_bts branches never lie across the end of the area, and the last page's worth of it is
