@@ -1,6 +1,7 @@
 /* The status line on a terminal. Any thread. */
 #include "cli/status_line.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,10 +83,19 @@ static void erase(struct weir_status_line *line)
 
 /* ---- life ---- */
 
+/* Opens the terminal anew without blocking. Who became another user may not: then a write may block, as a message's. */
+static int open_anew(int fd)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int own_fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    return own_fd < 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : own_fd;
+}
+
 void weir_status_line_open(struct weir_status_line *line, int fd, bool shared)
 {
     *line = (struct weir_status_line){
-        .fd = fd, .group = getpgrp(), .shared = shared, .quiet_ns = QUIET_NS, .watch_fd = -1, .watch = -1};
+        .fd = open_anew(fd), .group = getpgrp(), .shared = shared, .quiet_ns = QUIET_NS, .watch_fd = -1, .watch = -1};
     pthread_mutex_init(&line->lock, NULL);
     if (!shared)
         return;
@@ -99,7 +109,9 @@ void weir_status_line_close(struct weir_status_line *line)
     erase(line);
     if (line->watch_fd >= 0)
         close(line->watch_fd);
-    line->watch_fd = line->watch = -1;
+    if (line->fd >= 0)
+        close(line->fd);
+    line->fd = line->watch_fd = line->watch = -1;
     pthread_mutex_unlock(&line->lock);
     pthread_mutex_destroy(&line->lock);
 }

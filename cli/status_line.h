@@ -28,7 +28,7 @@
 #define WEIR_STATUS_LINE_COLUMNS_MAX 256 /* a wider terminal's line is not longer */
 
 struct weir_status_line {
-    int fd;            /* borrowed; the terminal */
+    int fd;            /* owned; the terminal, opened anew, so that O_NONBLOCK is ours alone */
     pid_t group;       /* our process group */
     bool shared;       /* other programs write to the terminal, too */
     int watch_fd;      /* owned inotify(7) descriptor, to be polled; -1: nobody watches */
