@@ -366,7 +366,7 @@ int weir_sampling_run(struct weir_fold *fold, struct weir_sampling_result *resul
     int code = weir_batch_queue_init(&feed.queue, BATCHES_PER_THREAD * plan.folds + 1);
     if (!folders || code < 0)
         code = weir_error_set_errno(err, -ENOMEM, "cannot fold the samples");
-    if (code == 0)
+    if (code == 0 && folders)
         code = run_folders(folders, &feed, &plan, fold, result, err);
     result->unknown = feed.unknown;
     weir_batch_queue_fini(&feed.queue);

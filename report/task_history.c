@@ -47,7 +47,9 @@ int weir_task_history_note(struct weir_task_history *history, const struct weir_
     if (!events)
         return -ENOMEM;
     history->events = events;
-    events[history->event_count++] = *event;
+    events[history->event_count] = *event;
+    events[history->event_count].order = (uint32_t)history->event_count;
+    history->event_count++;
     return 0;
 }
 
@@ -261,27 +263,20 @@ static int build_maps(struct weir_task_history *history)
 
 static int compare_events(const void *a, const void *b)
 {
-    const struct weir_task_event *x = *(const struct weir_task_event *const *)a,
-                                 *y = *(const struct weir_task_event *const *)b;
+    const struct weir_task_event *x = a, *y = b;
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
-    return x < y ? -1 : x > y; /* in the order of the file */
+    return x->order < y->order ? -1 : x->order > y->order;
 }
 
 static int play_all(struct play *play)
 {
     struct weir_task_history *history = play->history;
-    const struct weir_task_event **order = calloc(history->event_count + 1, sizeof(*order));
-    if (!order)
-        return -ENOMEM;
-    for (size_t i = 0; i < history->event_count; i++)
-        order[i] = &history->events[i];
     if (history->event_count > 0)
-        qsort(order, history->event_count, sizeof(*order), compare_events);
+        qsort(history->events, history->event_count, sizeof(*history->events), compare_events);
     int result = 0;
     for (size_t i = 0; result == 0 && i < history->event_count; i++)
-        result = play_event(play, order[i]);
-    free(order);
+        result = play_event(play, &history->events[i]);
     return result == 0 ? play_sampled(play) : result;
 }
 

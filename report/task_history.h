@@ -9,7 +9,7 @@
  * ones; a task has its first known name from its beginning. Source: machine__process_*_event(), thread__fork() and
  * ____thread__set_comm() in tools/perf/util of Linux 6.1.
  *
- * Memory: 72 bytes a side record, at most WEIR_TASK_RECORDS_MAX of them, and n log n of a process' n mappings.
+ * Memory: 64 bytes a side record, at most WEIR_TASK_RECORDS_MAX of them, and n log n of a process' n mappings.
  */
 #ifndef WEIR_REPORT_TASK_HISTORY_H
 #define WEIR_REPORT_TASK_HISTORY_H
@@ -35,8 +35,9 @@ enum weir_task_event_kind {
 struct weir_task_event {
     uint64_t time;
     uint32_t pid, tid;
-    uint8_t kind; /* enum weir_task_event_kind */
-    bool copies;  /* FORK: the child has its parent's mappings */
+    uint8_t kind;   /* enum weir_task_event_kind */
+    uint32_t order; /* of its noting; set by it */
+    bool copies;    /* FORK: the child has its parent's mappings */
     union {
         uint32_t comm; /* COMM: number of a string */
         struct {
