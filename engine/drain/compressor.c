@@ -76,7 +76,7 @@ static void *worker_main(void *argument)
     struct weir_compressor_worker *worker = argument;
     struct weir_compressor *compressor = worker->compressor;
     worker->tid = gettid();
-    weir_privileges_drop_all();
+    weir_privileges_limit(WEIR_PRIVILEGES_DATA);
     /* Release pairs with start(). */
     atomic_fetch_add_explicit(&compressor->started, 1, memory_order_release);
     for (;;) {

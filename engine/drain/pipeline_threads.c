@@ -26,7 +26,7 @@ static void *thread_main(void *argument)
     if (is_reader && pipeline->setup.pin)
         weir_thread_pin(&pipeline->setup.plan->readers[thread->index].affinity);
     thread->priority_error = weir_thread_prioritize(pipeline->setup.realtime_priority);
-    weir_privileges_drop_all();
+    weir_privileges_limit(WEIR_PRIVILEGES_DATA);
     thread->tid = gettid();
     sem_post(pipeline->started);
 

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/capability.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/bits.h"
@@ -18,7 +20,8 @@ static const cap_value_t for_files[] = {CAP_PERFMON,    CAP_BPF,      CAP_IPC_LO
                                         CAP_SYS_PTRACE, CAP_SYS_NICE, CAP_SYS_RESOURCE, CAP_SYS_ADMIN};
 
 /* Capabilities that root keeps while recording: those for perf events, and for files and processes of others. */
-static const cap_value_t kept_besides[] = {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER, CAP_KILL};
+static const cap_value_t kept_besides[] = {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER, CAP_KILL,
+                                           CAP_CHECKPOINT_RESTORE};
 
 static bool is_among(cap_value_t wanted, const cap_value_t *list, size_t count)
 {
@@ -99,15 +102,44 @@ void weir_privileges_drop_unneeded(void)
     cap_free(caps);
 }
 
+void weir_privileges_gain_none(void)
+{
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); /* Linux 3.5; a kernel without it has no such limit */
+}
+
+#define BIT(capability) (1ull << (capability))
+
+static const uint64_t kept_by[] = {
+    [WEIR_PRIVILEGES_DATA] = 0,
+    /* Ids of BPF programs and /proc/iomem need CAP_SYS_ADMIN, kernel/bpf/syscall.c and kernel/resource.c. */
+    [WEIR_PRIVILEGES_SIDEBAND] = BIT(CAP_SYS_ADMIN) | BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_SYSLOG) |
+                                 BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYS_NICE),
+    /* map_files needs CAP_CHECKPOINT_RESTORE, on kernels before 5.9 CAP_SYS_ADMIN (fs/proc/base.c). */
+    [WEIR_PRIVILEGES_BUILD_IDS] = BIT(CAP_CHECKPOINT_RESTORE) | BIT(CAP_SYS_ADMIN) | BIT(CAP_SYS_PTRACE) |
+                                  BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYS_NICE),
+    [WEIR_PRIVILEGES_PROC] = BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH),
+    [WEIR_PRIVILEGES_FINISHER] =
+        BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_FOWNER) | BIT(CAP_SYS_RESOURCE),
+};
+
 /* By capset(2), not with an allocated cap_t: malloc(3) would make an arena for each of hundreds of threads, which never
  * allocate again. */
-void weir_privileges_drop_all(void)
+void weir_privileges_limit(enum weir_privileges_class class)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+    if (class != WEIR_PRIVILEGES_FINISHER)
+        weir_privileges_gain_none();
     if (capget(&header, sets) < 0)
         return;
-    for (size_t i = 0; i < WEIR_ARRAY_COUNT(sets); i++)
-        sets[i].effective = sets[i].permitted = 0;
+    uint64_t kept = kept_by[class];
+    bool restores = (uint64_t)sets[1].permitted << 32 & BIT(CAP_CHECKPOINT_RESTORE);
+    if (class == WEIR_PRIVILEGES_BUILD_IDS && restores)
+        kept &= ~BIT(CAP_SYS_ADMIN);
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(sets); i++) {
+        uint32_t part = (uint32_t)(kept >> (32 * i));
+        sets[i].effective &= part;
+        sets[i].permitted &= part;
+    }
     capset(&header, sets);
 }

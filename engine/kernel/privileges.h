@@ -2,12 +2,14 @@
  * weir keeps only the privileges that it needs.
  *
  *     start             weir refuses to run set-user-ID, set-group-ID, or with file capabilities beyond perf events
- *     events are open   the process drops the capabilities that it no longer needs; the workload, which was forked
- * before, keeps its own threads           the threads of the data path (readers, writer, pool, compression) drop all
- * capabilities, once they have their priority
+ *     events are open   the process drops the capabilities that it no longer needs, and gains none by executing a file
+ *                       (no_new_privs), unless it is to execute the command of --on-rotate; the workload, which was
+ *                       forked before, keeps its own
+ *     threads           each keeps the capabilities of its class only, and has no_new_privs
  *
- * Capabilities belong to a thread (capabilities(7)). Threads made later inherit the remaining ones, and no thread gets
- * any back. The bounding and inheritable sets stay as they are, so that an executed command has the rights of its user.
+ * Capabilities and no_new_privs belong to a thread (capabilities(7), prctl(2)). Threads made later inherit them, and no
+ * thread gets anything back. The bounding and inheritable sets stay as they are, so that an executed command has the
+ * rights of its user.
  */
 #ifndef WEIR_ENGINE_KERNEL_PRIVILEGES_H
 #define WEIR_ENGINE_KERNEL_PRIVILEGES_H
@@ -25,7 +27,19 @@ int weir_privileges_check(struct weir_error *err);
  * files of other users that root writes; and those that it fails to drop. */
 void weir_privileges_drop_unneeded(void);
 
-/* Drops all capabilities of the calling thread. */
-void weir_privileges_drop_all(void);
+/* Sets no_new_privs: no file that the calling thread or its children execute adds rights. */
+void weir_privileges_gain_none(void);
+
+enum weir_privileges_class {    /* of threads, each with what it keeps */
+    WEIR_PRIVILEGES_DATA,      /* readers, writer, pool, compression: nothing */
+    WEIR_PRIVILEGES_SIDEBAND,  /* BPF programs, the kernel's addresses, cgroups, its own priority */
+    WEIR_PRIVILEGES_BUILD_IDS, /* files that other processes have mapped, its own priority */
+    WEIR_PRIVILEGES_PROC,      /* /proc of other processes */
+    WEIR_PRIVILEGES_FINISHER,  /* files of other users that root writes, room set aside for root; runs commands */
+};
+
+/* Drops the capabilities that the class of the calling thread does not need, and sets no_new_privs but for the
+ * finisher. Call this once its priority is set. */
+void weir_privileges_limit(enum weir_privileges_class class);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "engine/kernel/privileges.h"
 #include "engine/kernel/test_point.h"
 #include "engine/session/kept_files.h"
 
@@ -241,6 +242,7 @@ static struct weir_record_file *take(struct weir_file_finisher *finisher)
 static void *thread_main(void *argument)
 {
     struct weir_file_finisher *finisher = argument;
+    weir_privileges_limit(WEIR_PRIVILEGES_FINISHER);
     pthread_mutex_lock(&finisher->lock);
     finisher->tid = gettid();
     pthread_cond_broadcast(&finisher->changed);

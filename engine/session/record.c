@@ -63,6 +63,8 @@ static int bring_up(struct weir_recording *recording, bool *workload_failed, str
         return result;
     if (recording->options->caller.drop_privileges)
         weir_privileges_drop_unneeded(); /* before the threads start, which inherit the remaining privileges */
+    if (recording->options->caller.drop_privileges && !recording->options->rotation.command)
+        weir_privileges_gain_none(); /* the command of --on-rotate may be any program of the user */
     result = weir_recording_watch(recording, err);
     if (result < 0)
         return result;

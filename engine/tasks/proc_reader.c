@@ -13,6 +13,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "engine/kernel/privileges.h"
 
 struct weir_proc_reader {
     struct weir_synth_options options;
@@ -82,6 +83,7 @@ static void read_next(struct weir_proc_reader *reader)
 static void *thread_main(void *argument)
 {
     struct weir_proc_reader *reader = argument;
+    weir_privileges_limit(WEIR_PRIVILEGES_PROC);
     pthread_mutex_lock(&reader->lock);
     reader->tid = gettid();
     pthread_cond_broadcast(&reader->changed);

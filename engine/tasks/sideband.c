@@ -14,6 +14,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "base/clock.h"
+#include "engine/kernel/privileges.h"
 #include "engine/kernel/test_point.h"
 #include "engine/tasks/sideband_internal.h"
 
@@ -317,6 +318,7 @@ void weir_sideband_thread_end(struct weir_sideband *sideband, struct weir_sideba
 static void *thread_main(void *argument)
 {
     struct weir_sideband *sideband = argument;
+    weir_privileges_limit(WEIR_PRIVILEGES_SIDEBAND);
     pthread_mutex_lock(&sideband->lock);
     weir_sideband_thread_begin(sideband, &sideband->intake);
     while (!sideband->stopping) {

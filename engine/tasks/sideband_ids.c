@@ -12,6 +12,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "engine/kernel/privileges.h"
 #include "engine/kernel/test_point.h"
 
 #define NAME_BYTES 4096u /* PATH_MAX */
@@ -48,6 +49,7 @@ void *weir_sideband_ids_main(void *argument)
 {
     struct weir_sideband *sideband = argument;
     bool is_nice = true;
+    weir_privileges_limit(WEIR_PRIVILEGES_BUILD_IDS);
     pthread_mutex_lock(&sideband->lock);
     weir_sideband_thread_begin(sideband, &sideband->ids);
     while (!sideband->left_behind) {

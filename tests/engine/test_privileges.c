@@ -2,12 +2,15 @@
 #include "engine/kernel/privileges.h"
 
 #include <criterion/criterion.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
 
 /* The lines of /proc/thread-self/status that begin with "Cap": inheritable, permitted, effective, bounding, ambient. */
 struct capability_lines {
@@ -33,7 +36,7 @@ static void read_capabilities(struct capability_lines *lines)
 
 static void *drop_all(void *argument)
 {
-    weir_privileges_drop_all();
+    weir_privileges_limit(WEIR_PRIVILEGES_DATA);
     read_capabilities(argument);
     return NULL;
 }
@@ -77,7 +80,7 @@ static unsigned arenas(void)
 
 static void *drop_all_only(void *argument)
 {
-    weir_privileges_drop_all();
+    weir_privileges_limit(WEIR_PRIVILEGES_DATA);
     return argument;
 }
 
@@ -105,4 +108,54 @@ Test(privileges, dropping_all_makes_no_arena)
     cr_assert_eq(arenas(), before);
     run_thread(allocate, NULL);
     cr_assert_eq(arenas() > before, has_arenas(), "whether an arena shows");
+}
+
+/* ---- classes of threads ---- */
+
+#define BIT(capability) (1ull << (capability))
+
+struct limited_thread {
+    enum weir_privileges_class class;
+    uint64_t effective;
+    bool gains_none;
+};
+
+static void *limit(void *argument)
+{
+    struct limited_thread *thread = argument;
+    struct capability_lines lines = {0};
+    weir_privileges_limit(thread->class);
+    read_capabilities(&lines);
+    thread->effective = strtoull(lines.effective + strlen("CapEff:\t"), NULL, 16);
+    thread->gains_none = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
+    return NULL;
+}
+
+Test(privileges, thread_keeps_what_its_class_needs)
+{
+    static const struct {
+        enum weir_privileges_class class;
+        uint64_t kept, dropped;
+    } cases[] = {
+        {WEIR_PRIVILEGES_DATA, 0, UINT64_MAX},
+        {WEIR_PRIVILEGES_SIDEBAND, BIT(CAP_SYSLOG) | BIT(CAP_SYS_NICE), BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_OVERRIDE)},
+        {WEIR_PRIVILEGES_BUILD_IDS, BIT(CAP_SYS_PTRACE), BIT(CAP_BPF) | BIT(CAP_DAC_OVERRIDE) | BIT(CAP_SYS_RESOURCE)},
+        {WEIR_PRIVILEGES_PROC, BIT(CAP_SYS_PTRACE), BIT(CAP_SYS_ADMIN) | BIT(CAP_DAC_OVERRIDE)},
+        {WEIR_PRIVILEGES_FINISHER, BIT(CAP_FOWNER), BIT(CAP_SYS_ADMIN) | BIT(CAP_SYS_PTRACE) | BIT(CAP_KILL)},
+    };
+    struct capability_lines own = {0};
+    read_capabilities(&own);
+    uint64_t held = strtoull(own.effective + strlen("CapEff:\t"), NULL, 16);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct limited_thread thread = {.class = cases[i].class};
+        run_thread(limit, &thread);
+        cr_expect_eq(thread.effective & cases[i].kept, held & cases[i].kept, "class %zu", i);
+        cr_expect_eq(thread.effective & cases[i].dropped, 0, "class %zu: %" PRIx64, i, thread.effective);
+        cr_expect_eq(thread.gains_none, cases[i].class != WEIR_PRIVILEGES_FINISHER, "class %zu", i);
+    }
+    struct limited_thread ids = {.class = WEIR_PRIVILEGES_BUILD_IDS};
+    run_thread(limit, &ids);
+    if (held & BIT(CAP_CHECKPOINT_RESTORE))
+        cr_expect_eq(ids.effective & BIT(CAP_SYS_ADMIN), 0);
+    cr_expect_eq(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 0, "another thread has it, too");
 }

@@ -365,3 +365,21 @@ test_root_keeps_what_recording_needs_and_its_threads_nothing() {
     await_record
     expect_whole it.data
 }
+
+# of_threads FIELD: the values of all of weir's threads, each once.
+of_threads() { awk -v field="$1:" '$1 == field { print $2 }' /proc/"$weir"/task/*/status | sort -u | paste -sd ' '; }
+
+# The workload was apart before, and the command of --on-rotate may be any program.
+test_no_thread_gains_privileges_unless_weir_runs_a_command() {
+    local with
+    for with in '' true; do
+        start_record it.data -a -e cpu-clock -F 99 --switch-output ${with:+--on-rotate "$with"} -- \
+            sh -c 'grep NoNewPrivs /proc/self/status >of-workload; exec sleep 100'
+        wait_until test -s of-workload
+        expect_eq "no_new_privs with '$with'" "$(of_threads NoNewPrivs)" "${with:+0 }1"
+        grep -q 'NoNewPrivs:.0' of-workload || fail "the workload cannot gain privileges: $(cat of-workload)"
+        kill -INT "$weir"
+        await_record
+        rm of-workload
+    done
+}
