@@ -25,6 +25,23 @@ size_t weir_utf8_length(const uint8_t *text, size_t bytes)
     return overlong || beyond ? 0 : length;
 }
 
+uint32_t weir_utf8_number(const uint8_t *text, size_t length)
+{
+    static const uint8_t lead_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t number = text[0] & lead_bits[length];
+    for (size_t i = 1; i < length; i++)
+        number = number << 6 | (text[i] & 0x3f);
+    return number;
+}
+
+/* The characters of Unicode that end lines or turn the direction of those behind them, which show other text than
+ * there is: LINE and PARAGRAPH SEPARATOR, and Bidi_Control of PropList.txt. */
+static bool turns_text(uint32_t number)
+{
+    return number == 0x061c || number == 0x200e || number == 0x200f || (number >= 0x2028 && number <= 0x202e) ||
+           (number >= 0x2066 && number <= 0x2069);
+}
+
 bool weir_utf8_is_control(const uint8_t *text, size_t length)
 {
     switch (length) {
@@ -33,7 +50,9 @@ bool weir_utf8_is_control(const uint8_t *text, size_t length)
     case 1:
         return text[0] < FIRST_PRINTABLE || text[0] == DELETE;
     case 2:
-        return text[0] == C1_LEAD && text[1] < BEHIND_C1;
+        return (text[0] == C1_LEAD && text[1] < BEHIND_C1) || turns_text(weir_utf8_number(text, length));
+    case 3:
+        return turns_text(weir_utf8_number(text, length));
     default:
         return false;
     }

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/bits.h"
@@ -44,7 +45,8 @@
 #include "cli/version_options.h"
 #include "engine/kernel/privileges.h"
 
-#define NAME_BYTES 128
+#define STACK_BYTES_MIN (256u << 10)
+#define NAME_BYTES      128
 
 static int help_main(const struct weir_invocation *invocation);
 
@@ -299,12 +301,23 @@ static int run_command(int index, const struct weir_invocation *given)
     return bindings[index].run(&invocation);
 }
 
+/* A stack that cannot grow ends in SIGSEGV, of which nothing says why. */
+static int check_stack(struct weir_error *err)
+{
+    struct rlimit stack;
+    if (getrlimit(RLIMIT_STACK, &stack) < 0 || stack.rlim_cur >= STACK_BYTES_MIN)
+        return 0;
+    weir_error_set(err, -ENOMEM, "the stack is limited to %llu KiB", (unsigned long long)(stack.rlim_cur >> 10));
+    weir_error_hint(err, "weir needs %u KiB: ulimit -s 8192", STACK_BYTES_MIN >> 10);
+    return -ENOMEM;
+}
+
 int weir_cli_main(int argc, char **argv)
 {
     struct weir_print print = {.stream = stderr};
     struct weir_error err = {0};
     occupy_standard_streams();
-    if (weir_privileges_check(&err) < 0) {
+    if (check_stack(&err) < 0 || weir_privileges_check(&err) < 0) {
         weir_print_error(&print, &err);
         return WEIR_EXIT_FAILURE;
     }

@@ -275,6 +275,10 @@ static int build_tail(struct planner *planner, uint64_t at, uint64_t *records_en
     struct weir_recovery *recovery = planner->recovery;
     struct weir_buf *tail = &recovery->tail;
     tell_losses(planner);
+    if (at == planner->input.header.data.offset && tail->used == 0) { /* perf opens no file without a record */
+        weir_record_finished_round(tail);
+        recovery->records++;
+    }
     *records_end = at + tail->used;
     uint64_t offset = *records_end + count_features(planner) * sizeof(struct weir_perf_section);
     for (unsigned bit = 0; bit < WEIR_FEATURES_KNOWN; bit++) {
@@ -439,6 +443,24 @@ static int plan_stream(struct planner *planner, struct weir_error *err)
     return result < 0 ? weir_error_set_errno(err, result, "cannot recover %s", planner->options->path) : 0;
 }
 
+/* A file that is cut before its data: the data, of which there is none, begins where the file ends. Of a directory the
+ * other files may still be whole. 0, or -EBADMSG with err: the cut is in the attrs. */
+static int move_data(struct planner *planner, struct weir_error *err)
+{
+    struct weir_perf_input *input = &planner->input;
+    uint64_t bytes = input->source.file_bytes, end = weir_align_down(bytes, sizeof(uint64_t));
+    if (bytes >= planner->recovery->data_end)
+        return 0;
+    if (end < input->attrs_end)
+        return weir_error_set(err, -EBADMSG, "%s: cut off at %#" PRIx64 ", inside its attrs", planner->options->path,
+                              bytes);
+    input->header.data = (struct weir_perf_section){.offset = end};
+    planner->recovery->data_end = end;
+    planner->recovery->dropped_bytes = bytes - end;
+    planner->lacks_features = true;
+    return 0;
+}
+
 static int plan(struct planner *planner, struct weir_error *err)
 {
     struct weir_recovery *recovery = planner->recovery;
@@ -455,7 +477,9 @@ static int plan(struct planner *planner, struct weir_error *err)
     note_kept(planner, input->is_unfinished ? input->source.file_bytes : input->data_end);
     recovery->said_end = input->header.data.size ? input->header.data.offset + input->header.data.size : 0;
     uint64_t dropped_of_parts = 0;
-    result = plan_parts(planner, &dropped_of_parts, err);
+    result = move_data(planner, err);
+    if (result == 0)
+        result = plan_parts(planner, &dropped_of_parts, err);
     if (result < 0)
         return result;
     if (recovery->records == 0)

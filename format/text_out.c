@@ -35,8 +35,8 @@ void weir_text_append_json(struct weir_buf *out, const void *text, size_t bytes)
             weir_buf_printf(out, "\\ufffd");
         else if (*at == '"' || *at == '\\')
             weir_buf_printf(out, "\\%c", *at);
-        else if (weir_utf8_is_control(at, taken)) /* its last byte is its number */
-            weir_buf_printf(out, "\\u%04x", at[taken - 1]);
+        else if (weir_utf8_is_control(at, taken)) /* none is beyond U+FFFF */
+            weir_buf_printf(out, "\\u%04x", weir_utf8_number(at, taken));
         else
             weir_buf_append(out, at, taken);
         taken = taken ? taken : 1;

@@ -198,6 +198,18 @@ static int check_existing(const struct weir_output_file *file, enum existing *ex
     return rc;
 }
 
+/* Whether the output would be a new file beside the devices: the name of a device that is not there, then. */
+static int check_folder(const struct weir_output_file *file, enum existing existing, struct weir_error *err)
+{
+    struct stat here, devices;
+    if (existing != EXISTING_NONE || fstat(file->dir_fd, &here) < 0 || stat("/dev", &devices) < 0 ||
+        here.st_dev != devices.st_dev || here.st_ino != devices.st_ino)
+        return 0;
+    weir_error_set(err, -EINVAL, "output '%s' would be a new file among the devices of /dev", file->path);
+    weir_error_hint(err, "there is no such device, and of devices only /dev/null is written: choose another name");
+    return -EINVAL;
+}
+
 struct proc_fd_path {
     char text[32];
 };
@@ -312,6 +324,8 @@ static int open_checked(struct weir_output_file *file, const char *path, const i
         return rc;
     enum existing existing;
     rc = check_existing(file, &existing, err);
+    if (rc == 0)
+        rc = check_folder(file, existing, err);
     if (rc < 0)
         return rc;
     rc = make_file(file, err);

@@ -250,14 +250,22 @@ static void run_command(struct weir_kept_files *kept, const char *path)
         tell_not_started(kept, -ENOMEM);
         return;
     }
+    /* A name such as "-rf.TIME" would be an option of the command. */
+    char *below = NULL;
+    if (path[0] == '-' && asprintf(&below, "./%s", path) < 0) {
+        free(argv);
+        tell_not_started(kept, -ENOMEM);
+        return;
+    }
     memcpy(argv, kept->setup.command, words * sizeof(*argv));
-    argv[words] = (char *)(uintptr_t)path; /* exec(3) only reads it */
+    argv[words] = below ? below : (char *)(uintptr_t)path; /* exec(3) only reads it */
     pid_t pid;
     int result = spawn(kept, argv, &pid);
     if (result < 0)
         tell_not_started(kept, result);
     else
         kept->running[kept->running_count++] = pid;
+    free(below);
     free(argv);
 }
 

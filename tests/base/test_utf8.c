@@ -45,3 +45,19 @@ Test(utf8, control_characters_are_those_of_ascii_and_c1)
             cr_expect_eq(weir_utf8_is_control(&narrow, 0), number < 0xa0, "%#x", number);
     }
 }
+
+/* Bidi_Control, and what ends lines: a name with U+202E reads "gpj.exe" where "exe.jpg" is written. */
+Test(utf8, characters_that_turn_text_are_control_characters)
+{
+    static const char *const turning[] = {"\xd8\x9c",     "\xe2\x80\x8e", "\xe2\x80\x8f",
+                                          "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaa",
+                                          "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x81\xa9"};
+    static const char *const others[] = {"\xd8\x9b",     "\xe2\x80\x8d", "\xe2\x80\x90", "\xe2\x80\xa7",
+                                         "\xe2\x80\xaf", "\xe2\x81\xa5", "\xe2\x81\xaa", "\xf0\x9f\x98\x80"};
+    for (size_t i = 0; i < sizeof(turning) / sizeof(*turning); i++)
+        cr_expect(weir_utf8_is_control((const uint8_t *)turning[i], strlen(turning[i])), "%zu", i);
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        cr_expect_not(weir_utf8_is_control((const uint8_t *)others[i], strlen(others[i])), "%zu", i);
+    cr_expect_eq(weir_utf8_number((const uint8_t *)"\xe2\x80\xae", 3), 0x202e);
+    cr_expect_eq(weir_utf8_number((const uint8_t *)"\xf4\x8f\xbf\xbf", 4), 0x10ffff);
+}

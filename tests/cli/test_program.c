@@ -15,6 +15,7 @@
 
 #include "base/bits.h"
 #include "base/buf.h"
+#include "base/sanitizer.h"
 #include "tests/cli/golden.h"
 
 #define COMMAND_BYTES (3 * PATH_MAX)
@@ -171,6 +172,18 @@ Test(program, closed_stream_is_a_failure)
     }
     weir_buf_fini(&text);
 }
+
+#ifndef WEIR_HAS_SANITIZER /* which need more themselves */
+Test(program, stack_that_is_too_small_is_told)
+{
+    FILE *stream = popen("ulimit -s 64; exec \"$WEIR_PROGRAM\" record -q -o /dev/null true 2>&1", "re");
+    char line[256] = "";
+    cr_assert(stream && fgets(line, sizeof(line), stream));
+    int status = pclose(stream);
+    cr_expect_str_eq(line, "weir: the stack is limited to 64 KiB\n");
+    cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 125, "%#x", (unsigned)status);
+}
+#endif
 
 /* Its file is there once the run has begun. */
 Test(program, bench_that_is_ended_by_a_signal_ends_by_it)

@@ -118,8 +118,10 @@ test_output_that_cannot_be_written_is_told() {
 # A message is written under the filter: each ends in its warning, and the command does what it is for.
 test_warnings_come_through() {
     perf record -q -a -e 'workqueue:*' -o whole.data sleep 0.1 2>perf.err || fail "perf record: $(cat perf.err)"
-    head -c -5000 whole.data >cut.data
-    local option code
+    local option code place
+    # Behind the data and the table of the features: in the first of these, which is TRACING_DATA.
+    place=$("$WEIR_PROGRAM" info whole.data | sed -n 's/^header .*; data \(0x[0-9a-f]*\) + \(0x[0-9a-f]*\)$/\1 + \2/p')
+    head -c $((place + 1000)) whole.data >cut.data
     for option in --no-json --json; do
         code=0
         "$WEIR_PROGRAM" dump $option --event typo whole.data >out 2>err || code=$?
@@ -147,4 +149,27 @@ test_tracepoints_of_a_killed_perf_are_recovered_on_the_same_boot() {
     "$WEIR_PROGRAM" recover -o whole.data it.data 2>err || fail "recover: $(cat err)"
     "$WEIR_PROGRAM" verify -q whole.data || fail "verify"
     perf script -i whole.data >samples 2>perf.err || fail "perf script failed: $(cat perf.err)"
+}
+
+# Of a directory whose main file is cut, what is whole of the others; or one line that says where it is cut.
+test_directory_is_recovered_whose_main_file_is_cut_before_its_data() {
+    local bytes code
+    record_directory perf.data -a -e sched:sched_switch -- sleep 0.1
+    record -a -e cpu-clock -o it.data -- "$WEIR_LOAD" spin 20000000
+    for bytes in 1000 4096 200 110; do
+        rm -rf it.dir whole.dir
+        mkdir it.dir
+        head -c "$bytes" it.data >it.dir/data
+        cp perf.data/data.0 it.dir/data.0
+        code=0
+        "$WEIR_PROGRAM" recover -o whole.dir it.dir 2>err || code=$?
+        expect_no_line err "the process reading it"
+        if ((bytes >= 1000)); then
+            expect_eq "status with $bytes bytes" "$code" 0
+            "$WEIR_PROGRAM" info whole.dir >/dev/null || fail "info of what was recovered"
+        else
+            expect_eq "status with $bytes bytes" "$code" 1
+            expect_eq "lines" "$(wc -l <err)" 1
+        fi
+    done
 }

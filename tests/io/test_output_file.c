@@ -159,6 +159,12 @@ Test(output_file, device_other_than_null_is_refused)
     expect_refused("/dev/zero", -EINVAL, "a character device");
 }
 
+Test(output_file, name_of_a_device_that_is_not_there_is_refused)
+{
+    expect_refused("/dev/weir-no-such-device", -EINVAL, "would be a new file among the devices of /dev");
+    cr_assert_eq(access("/dev/weir-no-such-device", F_OK), -1);
+}
+
 Test(output_file, hard_link_is_refused)
 {
     temp_tree_write_text(&tree, "one", "old");

@@ -464,3 +464,12 @@ test_switching_goes_with_everything_else() {
         expect_each_call_once 60000
     done
 }
+
+# A file's name is no option of the command that gets it.
+test_name_that_begins_with_a_dash_is_given_with_its_folder() {
+    printf '#!/bin/sh\necho "$1" >given\n' >note
+    chmod +x note
+    record -o -rf --timestamp-filename --on-rotate ./note -e cpu-clock -- true
+    wait_until test -s given
+    case $(cat given) in ./-rf.2*) ;; *) fail "the command got '$(cat given)'" ;; esac
+}
