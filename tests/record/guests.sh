@@ -3,7 +3,6 @@
 # has hardware that samples a guest: the test turns samples of the host into such samples.
 
 needs_perf_events
-needs_program perf python3
 
 make_guest() {
     printf '%s\n' 'ffffffff81000000 T _stext' 'ffffffff81000000 T _text' 'ffffffff81001000 T guest_first' \
@@ -42,6 +41,7 @@ expect_symbol() {
 }
 
 test_samples_in_a_guest_have_symbols() {
+    needs_program python3
     make_guest
     record -a -e cpu-clock -F 499 --guestkallsyms kallsyms --guestmodules modules -o it.data -- \
         "$WEIR_LOAD" spin 20000000
@@ -52,8 +52,8 @@ test_samples_in_a_guest_have_symbols() {
 
 # maps FILE: of guests, without the end of the kernel, for which versions of perf take _etext or _edata.
 maps() {
-    perf script --show-mmap-events -i "$1" 2>/dev/null | sed -n '/PERF_RECORD_MMAP.*\(guest\|driver\)/s/.*MMAP //p' |
-        sed 's/81000000(0x[0-9a-f]*)/81000000/'
+    perf script --show-mmap-events -i "$1" 2>/dev/null | sed -n 's/.*PERF_RECORD_MMAP //p' |
+        grep -F -e guest. -e '[driver]' | sed 's/81000000(0x[0-9a-f]*)/81000000/'
 }
 
 test_maps_are_those_of_perf_kvm() {
@@ -74,6 +74,20 @@ test_each_file_describes_the_guests() {
     for file in it.data.*; do
         expect_eq "maps in $file" "$(maps "$file" | wc -l)" 2
     done
+}
+
+# The kernel and modules of this machine, as if it were a guest: files of a real kernel.
+test_real_kallsyms_and_modules_are_read() {
+    local kernel modules=0
+    cat /proc/kallsyms >kallsyms
+    if [ -e /proc/modules ]; then cat /proc/modules >modules; else : >modules; fi # none where it cannot load any
+    kernel=$(sed -n 's/^\([0-9a-f]*\) T _text$/\1/p' kallsyms)
+    modules=$(grep -vc ' 0x0000000000000000' modules) || modules=0
+    record -e cpu-clock --guestkallsyms kallsyms --guestmodules modules -o it.data -- true
+    perf script --show-mmap-events -i it.data >script 2>/dev/null
+    expect_line script "[guest.kernel.kallsyms]_text"
+    expect_line script "MMAP 0/0: [0x$kernel("
+    expect_eq "modules" "$(grep -c 'PERF_RECORD_MMAP 0/0: .* x \[[^]]*\]$' script || true)" "$modules"
 }
 
 test_files_that_cannot_be_read_are_refused() {
