@@ -47,16 +47,16 @@ test_directory_is_read() {
 }
 
 test_storm_is_read() {
-    record_directory it -a -e raw_syscalls:sys_enter -c 1 -m 16M -- "$WEIR_LOAD" getppid 200000
+    record_directory it -a -e raw_syscalls:sys_enter -c 1 -m 16M -- "$WEIR_LOAD" getppid 50000
     expect_agreement it
-    expect_calls 200000
+    expect_calls 50000
 }
 
 # One zstd stream in each file; what reads a part of it must not need what is in another one.
 test_compressed_storm_is_read() {
-    record_directory it -z -e raw_syscalls:sys_enter -c 1 -m 16M -- "$WEIR_LOAD" getppid 100000
+    record_directory it -z -e raw_syscalls:sys_enter -c 1 -m 16M -- "$WEIR_LOAD" getppid 50000
     expect_agreement it
-    expect_calls 100000
+    expect_calls 50000
 }
 
 has_samples() { [ "$("$WEIR_PROGRAM" dump --type sample --json it 2>dump.err | wc -l)" -ge 10 ]; }
