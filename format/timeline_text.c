@@ -24,10 +24,10 @@ static void append_fullest(const struct weir_timeline_text *timeline, struct wei
 {
     const struct weir_timeline_reader *fullest = &timeline->fullest;
     bool has_cpu = fullest->cpu_count == 1;
+    unsigned number = has_cpu ? fullest->first_cpu : fullest->reader, percent = fullest->fullest_per_mille / 10u;
     char text[40] = "-";
     if (timeline->readers > 0)
-        snprintf(text, sizeof(text), "%u%% %s %u", fullest->fullest_per_mille / 10, has_cpu ? "CPU" : "reader",
-                 has_cpu ? fullest->first_cpu : fullest->reader);
+        snprintf(text, sizeof(text), "%u%% %s %u", percent, has_cpu ? "CPU" : "reader", number);
     weir_buf_printf(out, " %14s", text);
 }
 
