@@ -36,8 +36,8 @@ struct weir_task_event {
     uint64_t time;
     uint32_t pid, tid;
     uint8_t kind;   /* enum weir_task_event_kind */
-    uint32_t order; /* of its noting; set by it */
     bool copies;    /* FORK: the child has its parent's mappings */
+    uint32_t order; /* of its noting, which sets it */
     union {
         uint32_t comm; /* COMM: number of a string */
         struct {
