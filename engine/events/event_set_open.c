@@ -35,7 +35,7 @@ static int place_cpus(struct weir_event_set *set, const struct weir_event_set_se
     size_t count = 0;
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(parts); i++)
         count += parts[i].cpus ? weir_cpuset_count(parts[i].cpus) : 0;
-    set->places = calloc(count, sizeof(*set->places));
+    set->places = calloc(weir_max_u64(count, 1), sizeof(*set->places));
     if (!set->places)
         return -ENOMEM;
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(parts); i++) {
