@@ -234,8 +234,10 @@ static int take_path(struct weir_output_folder *folder, const char *path, struct
     char *old = NULL;
     if (folder->path && asprintf(&old, "%s" OLD_SUFFIX, folder->path) >= 0)
         folder->old = old;
-    if (!folder->old)
-        return weir_error_set_errno(err, -ENOMEM, "cannot set up the output");
+    if (!folder->old) {
+        weir_error_set_errno(err, -ENOMEM, "cannot set up the output");
+        return -ENOMEM;
+    }
     folder->parent_fd = weir_directory_open_parent(folder->path, &folder->name);
     return folder->parent_fd < 0 ? fail_make(folder->path, folder->parent_fd, err) : 0;
 }
