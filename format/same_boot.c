@@ -180,8 +180,8 @@ static int fail_difference(const struct kernel_map *recorded, const struct kerne
     if (strcmp(recorded->name, present->name) != 0)
         return weir_error_set(err, -ESTALE, "its kernel's map is '%s', that of the running kernel is '%s'",
                               recorded->name, present->name);
-    size_t i = 0;
-    while (word_of(recorded, i) == word_of(present, i))
+    size_t i = MAP_START;
+    while (i < MAP_PAGE_OFFSET && word_of(recorded, i) == word_of(present, i))
         i++;
     return weir_error_set(err, -ESTALE, "the %s of its kernel is %#" PRIx64 ", that of the running kernel is %#" PRIx64,
                           words[i], word_of(recorded, i), word_of(present, i));

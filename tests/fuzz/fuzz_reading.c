@@ -5,6 +5,7 @@
  * Each command runs in a child, to its end: no recording makes one of them ask the kernel for something else than a
  * reader needs. Before that dump runs in this process, where libFuzzer sees which branches an input takes.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,7 +121,8 @@ static void check_command(const struct fixture *fixture, size_t index)
     weir_assert(child >= 0);
     if (child == 0)
         run_command(fixture, index);
-    weir_assert(waitpid(child, &status, 0) == child);
+    while (waitpid(child, &status, 0) < 0) /* libFuzzer has a timer */
+        weir_assert(errno == EINTR);
     if (status != 0)
         show_messages(fixture, commands[index].words[1], status);
     weir_assert(status == 0);
