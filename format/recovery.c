@@ -357,7 +357,7 @@ static int build_head(const struct planner *planner, uint64_t data_bytes, struct
         .event_count = planner->input.events.count,
         .data_bytes = data_bytes,
     };
-    weir_assert(input.events); /* by describe_events() */
+    weir_assert(input.events && planner->recovery); /* by describe_events(), and the caller */
     memcpy(input.features, planner->recovery->features, sizeof(input.features));
     for (size_t i = 0; i < input.event_count; i++)
         input.id_room = weir_max_u64(input.id_room, input.events[i].id_count);

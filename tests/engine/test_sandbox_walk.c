@@ -440,10 +440,11 @@ static void abort_as_musl(void)
     syscall(SYS_tkill, syscall(SYS_gettid), SIGABRT);
 }
 
-#ifndef WEIR_HAS_SANITIZER /* malloc's own message: sanitizers have another */
+#ifndef WEIR_HAS_SANITIZER                            /* malloc's own message: sanitizers have another */
+static void (*volatile const release)(void *) = free; /* analyzers know free(3) too well */
+
 static void free_twice(void)
 {
-    void (*volatile release)(void *) = free; /* compilers know free(3) too well */
     char *volatile memory = malloc(2048), *volatile behind = malloc(2048);
     release(memory);
     release(memory);
