@@ -26,10 +26,19 @@ weir_build() {
     echo "built build/$preset"
 }
 
+# weir_generate PRESET: makes the sources that the build generates, with the headers beside them.
+weir_generate() {
+    local preset=$1 generated
+    mapfile -t generated < <(sed -n "s|^ *\"file\": \".*/build/$preset/\(.*\)\",*\$|\1|p" \
+        "build/$preset/compile_commands.json" | sort -u)
+    [ ${#generated[@]} = 0 ] || cmake --build --preset "$preset" --target "${generated[@]}"
+}
+
 # weir_warnings PRESET: has a preset's compiler look at every source without generating code, for its warnings.
 weir_warnings() {
     local preset=$1 log=build/$1.log sources=build/$1.sources
     cmake --preset "$preset" >"$log" 2>&1 || { cat "$log"; return 1; }
+    weir_generate "$preset" >"$log" 2>&1 || { cat "$log"; return 1; }
     # The command lines, from JSON; what several programs share is compiled once.
     sed -n 's/^ *"command": "\(.*\)",$/\1/p' "build/$preset/compile_commands.json" |
         sed -e 's/\\\(.\)/\1/g' -e 's/ -o [^ ]* -c / -fsyntax-only -c /' | sort -u >"$sources"
