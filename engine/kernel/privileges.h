@@ -30,7 +30,7 @@ void weir_privileges_drop_unneeded(void);
 /* Sets no_new_privs: no file that the calling thread or its children execute adds rights. */
 void weir_privileges_gain_none(void);
 
-enum weir_privileges_class {    /* of threads, each with what it keeps */
+enum weir_privileges_class {   /* of threads, each with what it keeps */
     WEIR_PRIVILEGES_DATA,      /* readers, writer, pool, compression: nothing */
     WEIR_PRIVILEGES_SIDEBAND,  /* BPF programs, the kernel's addresses, cgroups, its own priority */
     WEIR_PRIVILEGES_BUILD_IDS, /* files that other processes have mapped, its own priority */

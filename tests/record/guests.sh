@@ -34,10 +34,10 @@ END
 expect_symbol() {
     cp it.data guest.data
     to_guest guest.data "$1"
-    perf kvm --guest --guestkallsyms kallsyms --guestmodules modules report -i guest.data --stdio >report 2>perf.log
-    expect_line report " [g] $2"
-    perf script --guestkallsyms kallsyms --guestmodules modules -i guest.data -F ip,sym >script 2>perf.log
-    expect_eq "samples with $2" "$(grep -c " $2" script)" "$(wc -l <script)"
+    perf kvm --guest --guestkallsyms kallsyms --guestmodules modules report -i guest.data --stdio >report.txt 2>perf.log
+    expect_line report.txt " [g] $2"
+    perf script --guestkallsyms kallsyms --guestmodules modules -i guest.data -F ip,sym >script.txt 2>perf.log
+    expect_eq "samples with $2" "$(grep -c " $2" script.txt)" "$(wc -l <script.txt)"
 }
 
 test_samples_in_a_guest_have_symbols() {
@@ -84,10 +84,10 @@ test_real_kallsyms_and_modules_are_read() {
     kernel=$(sed -n 's/^\([0-9a-f]*\) T _text$/\1/p' kallsyms)
     modules=$(grep -vc ' 0x0000000000000000' modules) || modules=0
     record -e cpu-clock --guestkallsyms kallsyms --guestmodules modules -o it.data -- true
-    perf script --show-mmap-events -i it.data >script 2>/dev/null
-    expect_line script "[guest.kernel.kallsyms]_text"
-    expect_line script "MMAP 0/0: [0x$kernel("
-    expect_eq "modules" "$(grep -c 'PERF_RECORD_MMAP 0/0: .* x \[[^]]*\]$' script || true)" "$modules"
+    perf script --show-mmap-events -i it.data >script.txt 2>/dev/null
+    expect_line script.txt "[guest.kernel.kallsyms]_text"
+    expect_line script.txt "MMAP 0/0: [0x$kernel("
+    expect_eq "modules" "$(grep -c 'PERF_RECORD_MMAP 0/0: .* x \[[^]]*\]$' script.txt || true)" "$modules"
 }
 
 test_files_that_cannot_be_read_are_refused() {

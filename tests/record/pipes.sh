@@ -192,8 +192,8 @@ test_saved_stream_becomes_a_file_on_which_every_command_works() {
         "$WEIR_PROGRAM" recover -q -o it.data it.stream
         expect_file_of_stream it.stream it.data
         expect_at_least "switches" "$(perf sched timehist -i it.data 2>perf.err | grep -c '\[000[01]\]')" 1
-        perf report --stdio -i it.data >report 2>perf.err
-        grep -q "of event 'sched:sched_switch'" report || fail "no report: $(cat perf.err)"
+        perf report --stdio -i it.data >report.txt 2>perf.err
+        grep -q "of event 'sched:sched_switch'" report.txt || fail "no report: $(cat perf.err)"
         perf buildid-list -i it.data >ids
         grep -q '\[kernel.kallsyms\]' ids || fail "no build ids: $(cat ids)"
         rm it.data

@@ -467,6 +467,7 @@ test_switching_goes_with_everything_else() {
 
 # A file's name is no option of the command that gets it.
 test_name_that_begins_with_a_dash_is_given_with_its_folder() {
+    # shellcheck disable=SC2016 # the command's own $1
     printf '#!/bin/sh\necho "$1" >given\n' >note
     chmod +x note
     record -o -rf --timestamp-filename --on-rotate ./note -e cpu-clock -- true
