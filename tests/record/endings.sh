@@ -216,7 +216,7 @@ test_closed_standard_streams_are_nobodys() {
     local streams
     for streams in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
         status=0
-        eval '"$WEIR_PROGRAM" record -v "${sampling[@]}" -- sh -c "exit 3"' "$streams" || status=$?
+        eval '"$WEIR_PROGRAM" record -v "${sampling[@]}" -- sh -c "exit 3" 2>err' "$streams" || status=$?
         expect_eq "status with $streams" "$status" 3
         perf script -i it.data >/dev/null 2>perf.err || fail "perf script failed: $(cat perf.err)"
         expect_no_warnings

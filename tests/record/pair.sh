@@ -119,18 +119,31 @@ test_snapshot_that_is_asked_for_just_before_the_end_replaces_too() {
 
 # Nothing is lost when there can be no other file: the next snapshot has it.
 test_snapshot_that_cannot_have_a_file_is_refused_and_recording_goes_on() {
-    mkdir there
-    open_fifos
-    start_record there/it.data -a "${syscalls[@]}" --control fifo:ctl,ack -M 8M
+    local limit
+    start -M 8M
+    limit=$(prlimit --pid "$weir" --nofile --output SOFT --noheadings)
     "$WEIR_LOAD" getppid 100
-    mv there elsewhere
-    ask snapshot-alloc "error: cannot open directory 'there' of the output: No such file or directory"
-    mv elsewhere there
+    prlimit --pid "$weir" --nofile=3:
+    ask snapshot-alloc "error: cannot open directory '.' of the output: Too many open files"
+    prlimit --pid "$weir" --nofile="$((limit)):"
     calls_then 200 snapshot # there is memory for it by now
     ask stop
     await_record
-    expect_files there it.data
-    expect_eq "calls" "$(getppid_calls there/it.data)" 300
+    expect_files . 'ack ctl err it.data'
+    expect_eq "calls" "$(getppid_calls it.data)" 300
+}
+
+# The directory is the one that weir has opened, wherever it is moved to.
+test_snapshots_go_where_the_recording_is() {
+    mkdir there
+    open_fifos
+    start_record there/it.data -a "${syscalls[@]}" --control fifo:ctl,ack -M 8M
+    mv there elsewhere
+    calls_then 100 snapshot-alloc
+    ask stop
+    await_record
+    expect_files elsewhere it.data
+    expect_eq "calls" "$(getppid_calls elsewhere/it.data)" 100
 }
 
 test_snapshot_that_does_not_fit_replaces_nothing() {
