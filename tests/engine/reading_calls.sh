@@ -19,7 +19,7 @@ walked="abort exit _exit raise signal sigprocmask setrlimit fork waitpid pipe2 p
 recovery="open openat opendir fdopendir readdir closedir scandir alphasort nftw stat fstatat lstat statfs faccessat
     access setmntent getmntent_r endmntent elf_begin elf_end elf_kind elf_version sysconf geteuid getauxval getenv"
 # Of messages and help, for recordings and before the sandbox alone.
-others="clock_nanosleep getpgrp inotify_add_watch inotify_init1 inotify_rm_watch ioctl isatty pclose popen
+others="clock_nanosleep fcntl getpgrp inotify_add_watch inotify_init1 inotify_rm_watch ioctl isatty pclose popen
     pthread_mutex_destroy pthread_mutex_init pthread_mutex_lock pthread_mutex_unlock setenv strcasestr tcgetpgrp"
 libraries="ZSTD_createDStream ZSTD_decompressStream ZSTD_freeDStream ZSTD_getErrorName ZSTD_isError
     seccomp_attr_set seccomp_init seccomp_load seccomp_release seccomp_rule_add seccomp_rule_add_array
