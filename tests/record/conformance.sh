@@ -28,6 +28,7 @@ by_hotspot() { hotspot_samples "$1"; }
 by_create_gcov() {
     create_gcov --logtostderr --v=1 --binary="$WEIR_LOAD" --profile="$1" --use_lbr=false --gcov=it.gcov 2>gcov.log
     sed -n 's/.*Parser processed: .* \([0-9]*\) SAMPLE events.*/\1/p' gcov.log
+    grep -q 'Parser processed' gcov.log || tail -5 gcov.log >&2
 }
 # samply's reader puts samples in order by rounds, and drops nothing only when these are where they have to be.
 by_linux_perf_data() { "$CARGO_TARGET_DIR"/debug/count-samples "$1" 2>&1 | sed 's/ samples, 0 out of order$//'; }
