@@ -229,7 +229,7 @@ Test(program, version_tells_the_optional_parts)
     cr_expect_not_null(strstr(weir_buf_str(&text), "seccomp: [ "), "%s", weir_buf_str(&text));
     weir_buf_reset(&text);
     cr_expect_eq(run("version --json", &text), 0);
-    cr_expect_not_null(strstr(weir_buf_str(&text), "\"parts\":{\"seccomp\":"), "%s", weir_buf_str(&text));
+    cr_expect_not_null(strstr(weir_buf_str(&text), "\"seccomp\":"), "%s", weir_buf_str(&text));
     weir_buf_fini(&text);
 }
 
