@@ -115,9 +115,10 @@ test_copies_of_the_kernel_were_not_left_out() {
 
 # The last one stands behind all others.
 test_each_mode_has_a_case() {
-    local name
+    local name cases
+    cases=$(declare -f) # not in a pipe: grep -q ends it early, which is a failure with pipefail
     while read -r name; do
-        declare -f | grep -q "with_all $name\$" || fail "no case has mode '$name' with those behind it"
+        grep -q "with_all $name\$" <<<"$cases" || fail "no case has mode '$name' with those behind it"
     done <<<"$(head -n -1 <<<"$modes" | cut -d' ' -f1)"
 }
 
