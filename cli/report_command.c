@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/regular_file.h"
+#include "base/write_whole.h"
 #include "cli/answer.h"
 #include "cli/exit_status.h"
 #include "cli/report_options.h"
@@ -28,17 +29,6 @@ struct making { /* what the child needs */
     struct weir_print *print;
     struct weir_debug_finder *finder; /* NULL: no server is asked */
 };
-
-static int write_all(int fd, const struct weir_buf *text)
-{
-    for (size_t done = 0; done < text->used;) {
-        ssize_t written = write(fd, text->data + done, text->used - done);
-        if (written < 0 && errno != EINTR)
-            return -errno;
-        done += written > 0 ? (size_t)written : 0;
-    }
-    return 0;
-}
 
 static void serve(void *ctx)
 {
@@ -58,7 +48,7 @@ static int make(void *ctx, int fd)
         weir_buf_fini(&text);
         return weir_exit_status_of_reading(result);
     }
-    result = write_all(fd, &text);
+    result = weir_write_whole(fd, text.data, text.used);
     weir_buf_fini(&text);
     if (result < 0) {
         weir_error_set_errno(&err, result, "cannot write the report");

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/write_whole.h"
 #include "io/output_file_internal.h"
 
 #define HIDDEN_TRIES 100u
@@ -135,17 +136,6 @@ int weir_output_file_replace(struct weir_output_file *file, const struct weir_ou
 
 /* ---- a small file ---- */
 
-static int write_all(int fd, const uint8_t *data, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        ssize_t written = write(fd, data + done, bytes - done);
-        if (written < 0 && errno != EINTR)
-            return -errno;
-        done += written > 0 ? (size_t)written : 0;
-    }
-    return 0;
-}
-
 /* Gives the file its name, in the place of a file that has it. */
 static int take_name(struct weir_output_file *file, struct weir_error *err)
 {
@@ -166,7 +156,7 @@ int weir_output_file_write_whole(const char *path, const void *data, size_t byte
     int rc = weir_output_file_open(&file, path, NULL, NULL, err);
     if (rc < 0)
         return rc;
-    rc = write_all(file.fd, data, bytes);
+    rc = weir_write_whole(file.fd, data, bytes);
     if (rc == 0 && file.name && fsync(file.fd) < 0)
         rc = -errno;
     if (rc < 0)

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/write_whole.h"
+
 #define FILE_MODE    0666
 #define SPOOL_FOLDER "/var/tmp"
 #define COPY_BYTES   65536
@@ -135,12 +137,9 @@ static int copy_all(int from, int to)
             continue;
         if (got < 0)
             return -errno;
-        for (ssize_t done = 0; done < got;) {
-            ssize_t written = write(to, bytes + done, (size_t)(got - done));
-            if (written < 0 && errno != EINTR)
-                return -errno;
-            done += written > 0 ? written : 0;
-        }
+        int result = weir_write_whole(to, bytes, (size_t)got);
+        if (result < 0)
+            return result;
     }
     return 0;
 }

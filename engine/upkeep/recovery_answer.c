@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "base/write_whole.h"
 
 #define TAIL_MAX_BYTES (WEIR_RECOVERY_FEATURES_MAX_BYTES + MADE_MAX_BYTES)
 #define MADE_MAX_BYTES (4 * WEIR_FEATURE_MAX_BYTES) /* rebuilt features, and records of losses */
@@ -29,17 +30,6 @@ struct answer { /* as sent through the pipe; both ends are this program */
 
 /* ---- writing ---- */
 
-static int write_all(int fd, const void *data, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        ssize_t count = write(fd, (const uint8_t *)data + done, bytes - done);
-        if (count < 0 && errno != EINTR)
-            return -errno;
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return 0;
-}
-
 int weir_recovery_answer_write(int fd, int result, const struct weir_recovery *recovery, const struct weir_error *err)
 {
     struct answer said;
@@ -47,7 +37,7 @@ int weir_recovery_answer_write(int fd, int result, const struct weir_recovery *r
     said.result = result;
     said.err = *err;
     if (result < 0)
-        return write_all(fd, &said, sizeof(said));
+        return weir_write_whole(fd, &said, sizeof(said));
     said.cause = recovery->cause;
     said.is_whole = recovery->is_whole;
     said.is_same_boot = recovery->is_same_boot;
@@ -64,14 +54,14 @@ int weir_recovery_answer_write(int fd, int result, const struct weir_recovery *r
     said.dropped_bytes = recovery->dropped_bytes;
     said.header = recovery->header;
     memcpy(said.features, recovery->features, sizeof(said.features));
-    int code = write_all(fd, &said, sizeof(said));
+    int code = weir_write_whole(fd, &said, sizeof(said));
     if (code == 0)
-        code = write_all(fd, recovery->tail.data, recovery->tail.used);
+        code = weir_write_whole(fd, recovery->tail.data, recovery->tail.used);
     if (code == 0)
-        code = write_all(fd, recovery->head.data, recovery->head.used);
+        code = weir_write_whole(fd, recovery->head.data, recovery->head.used);
     if (code == 0)
-        code = write_all(fd, recovery->kept, recovery->kept_count * sizeof(*recovery->kept));
-    return code < 0 ? code : write_all(fd, recovery->parts, recovery->part_count * sizeof(*recovery->parts));
+        code = weir_write_whole(fd, recovery->kept, recovery->kept_count * sizeof(*recovery->kept));
+    return code < 0 ? code : weir_write_whole(fd, recovery->parts, recovery->part_count * sizeof(*recovery->parts));
 }
 
 /* ---- reading ---- */
