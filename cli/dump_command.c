@@ -7,48 +7,31 @@
 #include "cli/answer.h"
 #include "cli/dump_options.h"
 #include "cli/exit_status.h"
-#include "cli/progress.h"
-#include "engine/upkeep/sandbox.h"
+#include "cli/reading.h"
 #include "format/dump.h"
-
-static int write_out(void *ctx, const char *text, size_t bytes, struct weir_error *err)
-{
-    (void)ctx;
-    return weir_print_output_bytes(text, bytes, err);
-}
 
 /* With parsed arguments; the exit status. */
 static int dump(struct weir_dump_arguments *arguments, struct weir_print *print)
 {
-    const struct weir_notice_sink notices = weir_print_sink(print);
     struct weir_error err = {0};
     uint64_t records;
     int code = weir_dump_arguments_resolve(arguments, &err);
     if (code < 0)
         return weir_answer_refusal(print, code, &err);
-    struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_READING, .notices = &notices};
-    struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
-    struct weir_progress progress;
-    weir_progress_begin(&progress, print, "weir dump", true);
-    gate.progress = weir_progress_of_input(&progress);
+    struct weir_reading reading;
+    weir_reading_begin(&reading, print, "weir dump", true);
     const struct weir_dump_options options = {
         .path = arguments->input_path,
         .filter = &arguments->filter,
         .limit = arguments->limit,
         .json = arguments->json,
-        .notices = &notices,
-        .gate = &gate,
-        .write = write_out,
+        .notices = &reading.notices,
+        .gate = &reading.gate,
+        .write = weir_reading_write,
     };
     code = weir_dump_run(&options, &records, &err);
-    weir_progress_end(&progress);
-    struct weir_error output_error = {0};
-    int flushed = weir_print_output("", &output_error);
-    if (code < 0)
-        weir_print_error(print, &err);
-    else if (flushed < 0)
-        weir_print_error(print, &output_error);
-    return weir_exit_status_of_reading(code < 0 ? code : flushed);
+    weir_reading_end(&reading);
+    return weir_reading_flush(print, code, &err);
 }
 
 int weir_dump_main(const struct weir_invocation *invocation)

@@ -8,8 +8,7 @@
 #include "cli/answer.h"
 #include "cli/exit_status.h"
 #include "cli/inspect_options.h"
-#include "cli/progress.h"
-#include "engine/upkeep/sandbox.h"
+#include "cli/reading.h"
 #include "format/info.h"
 #include "format/timeline_text.h"
 #include "format/verify.h"
@@ -35,38 +34,23 @@ static int end(const struct weir_print *print, struct weir_buf *text, int code, 
     return code < 0 ? weir_exit_status_of_reading(code) : shown;
 }
 
-static int write_out(void *ctx, const char *text, size_t bytes, struct weir_error *err)
-{
-    (void)ctx;
-    return weir_print_output_bytes(text, bytes, err);
-}
-
 /* Shows the timeline; the exit status. */
 static int show_timeline(const struct weir_inspect_arguments *arguments, struct weir_print *print)
 {
-    struct weir_error err = {0}, output_error = {0};
-    const struct weir_notice_sink notices = weir_print_sink(print);
-    struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_READING, .notices = &notices};
-    struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
-    struct weir_progress progress;
-    weir_progress_begin(&progress, print, "weir info", true);
-    gate.progress = weir_progress_of_input(&progress);
+    struct weir_error err = {0};
+    struct weir_reading reading;
+    weir_reading_begin(&reading, print, "weir info", true);
     const struct weir_timeline_options options = {
         .path = arguments->input_path,
         .json = arguments->json,
-        .notices = &notices,
-        .gate = &gate,
-        .write = write_out,
+        .notices = &reading.notices,
+        .gate = &reading.gate,
+        .write = weir_reading_write,
     };
     signal(SIGPIPE, SIG_DFL); /* weir info --timeline | head ends as cat | head does */
     int code = weir_timeline_show(&options, &err);
-    weir_progress_end(&progress);
-    int flushed = weir_print_output("", &output_error);
-    if (code < 0)
-        weir_print_error(print, &err);
-    else if (flushed < 0)
-        weir_print_error(print, &output_error);
-    return weir_exit_status_of_reading(code < 0 ? code : flushed);
+    weir_reading_end(&reading);
+    return weir_reading_flush(print, code, &err);
 }
 
 int weir_info_main(const struct weir_invocation *invocation)
@@ -80,14 +64,10 @@ int weir_info_main(const struct weir_invocation *invocation)
     if (arguments.timeline)
         return show_timeline(&arguments, &print);
     struct weir_buf text = WEIR_BUF_INIT;
-    const struct weir_notice_sink notices = weir_print_sink(&print);
-    struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_READING, .notices = &notices};
-    struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
-    struct weir_progress progress;
-    weir_progress_begin(&progress, &print, "weir info", false);
-    gate.progress = weir_progress_of_input(&progress);
-    int code = weir_info_append(arguments.input_path, &gate, arguments.json, &text, &err);
-    weir_progress_end(&progress);
+    struct weir_reading reading;
+    weir_reading_begin(&reading, &print, "weir info", false);
+    int code = weir_info_append(arguments.input_path, &reading.gate, arguments.json, &text, &err);
+    weir_reading_end(&reading);
     return end(&print, &text, code, &err);
 }
 
@@ -102,15 +82,11 @@ int weir_verify_main(const struct weir_invocation *invocation)
     struct weir_buf text = WEIR_BUF_INIT;
     unsigned failures = 0;
     print.quiet = arguments.quiet;
-    const struct weir_notice_sink notices = weir_print_sink(&print);
-    struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_READING, .notices = &notices};
-    struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
-    struct weir_progress progress;
-    weir_progress_begin(&progress, &print, "weir verify", false);
-    gate.progress = weir_progress_of_input(&progress);
-    int code = arguments.json ? weir_verify_append_json(arguments.input_path, &gate, &text, &failures, &err)
-                              : weir_verify_append(arguments.input_path, &gate, &text, &failures, &err);
-    weir_progress_end(&progress);
+    struct weir_reading reading;
+    weir_reading_begin(&reading, &print, "weir verify", false);
+    int code = arguments.json ? weir_verify_append_json(arguments.input_path, &reading.gate, &text, &failures, &err)
+                              : weir_verify_append(arguments.input_path, &reading.gate, &text, &failures, &err);
+    weir_reading_end(&reading);
     if (code < 0 && arguments.json)
         weir_buf_reset(&text); /* half of an object is none */
     if (arguments.quiet && code == 0)
