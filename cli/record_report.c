@@ -65,7 +65,7 @@ static struct losses sum_losses(const struct weir_record_result *result, bool si
         const struct weir_ledger_row *row = &result->ledger[i];
         if (is_sideband(result, row) == sideband) {
             is_there = true;
-            lost_there += row->lost_ring_full + row->lost_write_failed + row->shed;
+            lost_there += weir_ledger_row_lost(row);
             losses.ring_full += row->lost_ring_full;
             losses.write_failed += row->lost_write_failed;
         }
@@ -398,15 +398,8 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
         }
         weir_buf_printf(text, "%*d", of_tasks ? 7 : 5, place_number(row));
         append_row(text, width, result->event_names[row->event], row);
-        if (is_sideband(result, row))
-            continue;
-        total.written += row->written;
-        total.evicted += row->evicted;
-        total.shed += row->shed;
-        total.lost_ring_full += row->lost_ring_full;
-        total.lost_write_failed += row->lost_write_failed;
-        total.cut_off += row->cut_off;
-        total.counted += row->counted;
+        if (!is_sideband(result, row))
+            weir_ledger_row_add(&total, row);
     }
     weir_buf_printf(text, of_tasks ? "    all" : "  all");
     append_row(text, width, "samples", &total);

@@ -45,6 +45,23 @@ static const char *const cause_names[WEIR_LOSS_CAUSES] = {
     [WEIR_LOSS_SHED] = "shed",           [WEIR_LOSS_WRITE_FAILED] = "write_failed",
 };
 
+void weir_ledger_row_add(struct weir_ledger_row *sum, const struct weir_ledger_row *row)
+{
+    sum->written += row->written;
+    sum->evicted += row->evicted;
+    sum->shed += row->shed;
+    sum->lost_ring_full += row->lost_ring_full;
+    sum->lost_write_failed += row->lost_write_failed;
+    sum->left_out += row->left_out;
+    sum->cut_off += row->cut_off;
+    sum->counted += row->counted;
+}
+
+uint64_t weir_ledger_row_lost(const struct weir_ledger_row *row)
+{
+    return row->shed + row->lost_ring_full + row->lost_write_failed;
+}
+
 /* ---- JSON ---- */
 
 static struct weir_ledger_row total_of(const struct weir_ledger_content *content, uint64_t *side_lost)
@@ -54,23 +71,12 @@ static struct weir_ledger_row total_of(const struct weir_ledger_content *content
     for (size_t i = 0; i < content->row_count; i++) {
         const struct weir_ledger_row *row = &content->rows[i];
         if (row->event >= content->side_event) {
-            *side_lost += row->lost_ring_full + row->lost_write_failed;
+            *side_lost += weir_ledger_row_lost(row);
             continue;
         }
-        total.written += row->written;
-        total.evicted += row->evicted;
-        total.shed += row->shed;
-        total.lost_ring_full += row->lost_ring_full;
-        total.lost_write_failed += row->lost_write_failed;
-        total.left_out += row->left_out;
-        total.cut_off += row->cut_off;
+        weir_ledger_row_add(&total, row);
     }
     return total;
-}
-
-static uint64_t lost_of(const struct weir_ledger_row *row)
-{
-    return row->shed + row->lost_ring_full + row->lost_write_failed;
 }
 
 static void append_json_cause(const char *name, const struct weir_loss *loss, const char *between, struct weir_buf *out)
@@ -106,7 +112,8 @@ void weir_ledger_append_json(const struct weir_ledger_content *content, struct w
     weir_buf_printf(out,
                     "{\"written\":%" PRIu64 ",\"evicted\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"left_out\":%" PRIu64
                     ",\"cut_off\":%" PRIu64 ",\"side_lost\":%" PRIu64 ",\n \"causes\":[",
-                    total.written, total.evicted, lost_of(&total), total.left_out, total.cut_off, side_lost);
+                    total.written, total.evicted, weir_ledger_row_lost(&total), total.left_out, total.cut_off,
+                    side_lost);
     const char *between = "";
     for (unsigned cause = 0; cause < WEIR_LOSS_CAUSES; cause++) {
         if (content->losses[cause].lost == 0)
@@ -363,7 +370,7 @@ static void show_text(const struct weir_ledger_content *content, unsigned number
     weir_buf_printf(out,
                     "ledger          %" PRIu64 " samples written, %" PRIu64 " evicted, %" PRIu64 " lost; %" PRIu64
                     " side records lost\n",
-                    total.written, total.evicted, lost_of(&total), side_lost);
+                    total.written, total.evicted, weir_ledger_row_lost(&total), side_lost);
     for (unsigned cause = 0; cause < WEIR_LOSS_CAUSES; cause++) {
         const struct weir_loss *loss = &content->losses[cause];
         if (loss->lost == 0)

@@ -32,6 +32,12 @@ struct weir_ledger_row {
     uint64_t counted; /* the event's own count, PERF_EVENT read(2) value */
 };
 
+/* Adds the counts of a row to those of a sum. */
+void weir_ledger_row_add(struct weir_ledger_row *sum, const struct weir_ledger_row *row);
+
+/* Samples that are in no file though the event made them: shed, or lost in a ring or at the output. */
+uint64_t weir_ledger_row_lost(const struct weir_ledger_row *row);
+
 /* Why samples were lost. The first six divide what the rows have as lost_ring_full. The numbers stand in files. */
 enum weir_loss_cause {
     WEIR_LOSS_NO_RING,       /* on CPUs that came later, before they had a ring */

@@ -364,13 +364,13 @@ void weir_ledger_fill_totals(const struct weir_pipeline *pipeline, struct weir_r
     for (size_t i = 0; i < result->ledger_count; i++) {
         const struct weir_ledger_row *row = &result->ledger[i];
         if (row->event >= result->side_event) {
-            result->lost_sideband += row->lost_ring_full + row->lost_write_failed + row->shed;
+            result->lost_sideband += weir_ledger_row_lost(row);
             continue;
         }
         result->samples += row->written;
         result->evicted_samples += row->evicted;
         result->shed_samples += row->shed;
-        result->lost_samples += row->shed + row->lost_ring_full + row->lost_write_failed;
+        result->lost_samples += weir_ledger_row_lost(row);
         result->left_out_samples += row->left_out;
     }
     /* A LOST record counts the losses of all events in its ring. Never claim more than the events themselves report. */

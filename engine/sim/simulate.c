@@ -362,7 +362,7 @@ static void count_samples(const struct simulation *s, struct weir_simulate_resul
         if (row->event == weir_event_set_sideband(set))
             continue;
         node->samples += row->written;
-        node->lost += row->shed + row->lost_ring_full + row->lost_write_failed;
+        node->lost += weir_ledger_row_lost(row);
     }
 }
 
