@@ -139,31 +139,32 @@ static bool may_emit(const struct weir_notice_sink *sink, const char *format, en
 
 /* ---- lines ---- */
 
-void weir_notice(const struct weir_notice_sink *sink, enum weir_notice_level level, const char *format, ...)
+/* is_limited: the line counts against the limiter. */
+__attribute__((format(printf, 4, 0))) static void emit(const struct weir_notice_sink *sink, bool is_limited,
+                                                       enum weir_notice_level level, const char *format, va_list args)
 {
+    char line[LINE_BYTES];
     if (!sink || !sink->emit)
         return;
+    format_line(line, format, args);
+    if (!is_limited || may_emit(sink, format, level, line))
+        sink->emit(sink->ctx, level, line);
+}
 
-    char line[LINE_BYTES];
+void weir_notice(const struct weir_notice_sink *sink, enum weir_notice_level level, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    format_line(line, format, args);
+    emit(sink, true, level, format, args);
     va_end(args);
-    if (may_emit(sink, format, level, line))
-        sink->emit(sink->ctx, level, line);
 }
 
 void weir_notice_product(const struct weir_notice_sink *sink, enum weir_notice_level level, const char *format, ...)
 {
-    if (!sink || !sink->emit)
-        return;
-
-    char line[LINE_BYTES];
     va_list args;
     va_start(args, format);
-    format_line(line, format, args);
+    emit(sink, false, level, format, args);
     va_end(args);
-    sink->emit(sink->ctx, level, line);
 }
 
 void weir_notice_text(const struct weir_notice_sink *sink, enum weir_notice_level level, const char *text)

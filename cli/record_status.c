@@ -63,17 +63,18 @@ static void show_figures(void *ctx, const struct weir_record_figures *figures)
         figures->elapsed_ns < status->before[(status->ticks - 1) % WEIR_RECORD_STATUS_MEMORY].elapsed_ns)
         status->ticks = 0; /* another run of a benchmark */
     const struct weir_record_figures before = earlier(status);
-    unsigned columns = status->has_line ? weir_status_line_columns(&status->line) : PLAIN_COLUMNS;
-    weir_status_text_recording(text, figures, &before, columns, status->colors);
     status->before[status->ticks++ % WEIR_RECORD_STATUS_MEMORY] = *figures;
     if (weir_service_hears(&status->service)) {
-        char plain[WEIR_STATUS_TEXT_BYTES];
-        weir_status_text_recording(plain, figures, &before, PLAIN_COLUMNS, false);
-        weir_service_tell_state(&status->service, weir_clock_now_ns(&weir_clock_monotonic), plain);
+        weir_status_text_recording(text, figures, &before, PLAIN_COLUMNS, false);
+        weir_service_tell_state(&status->service, weir_clock_now_ns(&weir_clock_monotonic), text);
     }
+    if (!status->is_shown)
+        return;
+    unsigned columns = status->has_line ? weir_status_line_columns(&status->line) : PLAIN_COLUMNS;
+    weir_status_text_recording(text, figures, &before, columns, status->colors);
     if (status->has_line)
         weir_status_line_draw(&status->line, text);
-    else if (status->is_shown)
+    else
         weir_print_status(status->print, text);
 }
 

@@ -107,6 +107,17 @@ static void scan_lost(struct weir_scan *scan, struct weir_perf_input *input, con
         record->counts->lost += lost;
 }
 
+/* The samples that a LOST_SAMPLES record tells; 0: another record. *is_shed: weir dropped them. */
+static uint64_t told_lost_samples(const struct scanned *record, bool *is_shed)
+{
+    const struct weir_record_view *view = record->view;
+    *is_shed = false;
+    if (view->type != PERF_RECORD_LOST_SAMPLES || record->body_bytes < 16)
+        return 0;
+    *is_shed = weir_load_u16(view->data + offsetof(struct perf_event_header, misc)) & WEIR_RECORD_MISC_SHED;
+    return weir_load_u64(view->data + 8);
+}
+
 static void scan_other(struct weir_scan *scan, struct weir_perf_input *input, struct scanned *record)
 {
     const struct weir_record_view *view = record->view;
@@ -119,9 +130,9 @@ static void scan_other(struct weir_scan *scan, struct weir_perf_input *input, st
         return;
     if (view->type == PERF_RECORD_LOST) {
         scan_lost(scan, input, record);
-    } else if (view->type == PERF_RECORD_LOST_SAMPLES && record->body_bytes >= 16) {
-        bool is_shed = weir_load_u16(view->data + offsetof(struct perf_event_header, misc)) & WEIR_RECORD_MISC_SHED;
-        uint64_t lost = weir_load_u64(view->data + 8);
+    } else if (view->type == PERF_RECORD_LOST_SAMPLES) {
+        bool is_shed;
+        uint64_t lost = told_lost_samples(record, &is_shed);
         *(is_shed ? &scan->shed : &scan->lost_samples) += lost;
         if (counts)
             *(is_shed ? &counts->shed : &counts->lost_samples) += lost;
@@ -252,20 +263,13 @@ static int scan_update(struct weir_scan *scan, const struct weir_record_view *vi
     return 0;
 }
 
-/* The losses that a LOST_SAMPLES record tells; 0: another record, or one of dropped samples. */
-static uint64_t lost_samples_of(const struct scanned *record)
-{
-    const struct weir_record_view *view = record->view;
-    if (view->type != PERF_RECORD_LOST_SAMPLES || record->body_bytes < 16)
-        return 0;
-    bool is_shed = weir_load_u16(view->data + offsetof(struct perf_event_header, misc)) & WEIR_RECORD_MISC_SHED;
-    return is_shed ? 0 : weir_load_u64(view->data + 8);
-}
-
 static int scan_cpu(struct weir_scan *scan, const struct scanned *record)
 {
     uint32_t cpu = record->id.cpu;
-    uint64_t lost_samples = lost_samples_of(record);
+    bool is_shed;
+    uint64_t lost_samples = told_lost_samples(record, &is_shed);
+    if (is_shed)
+        lost_samples = 0;
     bool is_synthesized = record->view->type != PERF_RECORD_SAMPLE && record->id.time == 0;
     if (!(record->fields & PERF_SAMPLE_CPU) || cpu >= WEIR_CPU_LIMIT || (is_synthesized && lost_samples == 0))
         return 0;

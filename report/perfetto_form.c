@@ -53,6 +53,13 @@ static void append_packet(struct form *form, Weir__Perfetto__TracePacket *packet
         weir__perfetto__trace__pack(&trace, room);
 }
 
+static void append_interned(struct form *form, Weir__Perfetto__InternedData *data)
+{
+    Weir__Perfetto__TracePacket packet = WEIR__PERFETTO__TRACE_PACKET__INIT;
+    packet.interned_data = data;
+    append_packet(form, &packet);
+}
+
 /* ---- strings, frames, stacks ---- */
 
 static void set_string(Weir__Perfetto__InternedString *string, uint64_t id, const char *text)
@@ -71,7 +78,6 @@ static void append_file(struct form *form, weir_frame frame, uint64_t id)
     Weir__Perfetto__Mapping mapping = WEIR__PERFETTO__MAPPING__INIT;
     Weir__Perfetto__Mapping *mappings[] = {&mapping};
     Weir__Perfetto__InternedData data = WEIR__PERFETTO__INTERNED_DATA__INIT;
-    Weir__Perfetto__TracePacket packet = WEIR__PERFETTO__TRACE_PACKET__INIT;
     set_string(&path, id, weir_digest_object(form->digest, frame));
     mapping.has_iid = true;
     mapping.iid = id;
@@ -81,8 +87,7 @@ static void append_file(struct form *form, weir_frame frame, uint64_t id)
     data.mapping_paths = paths;
     data.n_mappings = 1;
     data.mappings = mappings;
-    packet.interned_data = &data;
-    append_packet(form, &packet);
+    append_interned(form, &data);
 }
 
 /* Places in a mapping are not kept: rel_pc is the number of the frame, so that no two frames are one. */
@@ -100,7 +105,6 @@ static uint64_t append_frame(struct form *form, weir_frame frame)
     Weir__Perfetto__Frame interned = WEIR__PERFETTO__FRAME__INIT;
     Weir__Perfetto__Frame *frames[] = {&interned};
     Weir__Perfetto__InternedData data = WEIR__PERFETTO__INTERNED_DATA__INIT;
-    Weir__Perfetto__TracePacket packet = WEIR__PERFETTO__TRACE_PACKET__INIT;
     set_string(&name, id, weir_digest_symbol(form->digest, frame));
     interned.has_iid = interned.has_function_name_id = interned.has_mapping_id = interned.has_rel_pc = true;
     interned.iid = interned.function_name_id = interned.rel_pc = id;
@@ -109,8 +113,7 @@ static uint64_t append_frame(struct form *form, weir_frame frame)
     data.function_names = names;
     data.n_frames = 1;
     data.frames = frames;
-    packet.interned_data = &data;
-    append_packet(form, &packet);
+    append_interned(form, &data);
     return id;
 }
 
@@ -128,15 +131,13 @@ static void append_stack(struct form *form, uint32_t stack)
     Weir__Perfetto__Callstack interned = WEIR__PERFETTO__CALLSTACK__INIT;
     Weir__Perfetto__Callstack *stacks[] = {&interned};
     Weir__Perfetto__InternedData data = WEIR__PERFETTO__INTERNED_DATA__INIT;
-    Weir__Perfetto__TracePacket packet = WEIR__PERFETTO__TRACE_PACKET__INIT;
     interned.has_iid = true;
     interned.iid = (uint64_t)form->view.stacks[stack] + 1;
     interned.n_frame_ids = depth;
     interned.frame_ids = ids;
     data.n_callstacks = 1;
     data.callstacks = stacks;
-    packet.interned_data = &data;
-    append_packet(form, &packet);
+    append_interned(form, &data);
 }
 
 /* ---- tasks ---- */
