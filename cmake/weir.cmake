@@ -110,6 +110,36 @@ function(weir_test_program name)
     ENVIRONMENT "${ARG_ENV}")
 endfunction()
 
+# Without both, a build has no BPF programs of its own, and says so when asked for them.
+if(WEIR_BPF)
+  find_program(WEIR_CLANG clang)
+  find_program(WEIR_BPFTOOL bpftool)
+endif()
+
+# weir_bpf_skeleton(TARGET FOLDER NAME HEADER): compiles FOLDER/NAME.bpf.c into the array weir_NAME_skeleton of the
+# target, which HEADER declares; the array has no bytes where this build has no BPF programs. clang knows neither the
+# headers of this machine's architecture by itself nor has to: asm/ of another one would do. bpftool drops what only
+# debuggers read.
+function(weir_bpf_skeleton target folder name header)
+  set(object "")
+  set(source ${PROJECT_SOURCE_DIR}/${folder}/${name}.bpf.c)
+  set(c ${CMAKE_CURRENT_BINARY_DIR}/${name}_skeleton.c)
+  if(WEIR_CLANG AND WEIR_BPFTOOL)
+    set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.bpf.o)
+    pkg_get_variable(libbpf_headers libbpf includedir)
+    add_custom_command(OUTPUT ${object} DEPFILE ${object}.d DEPENDS ${source} VERBATIM
+      COMMAND ${WEIR_CLANG} -target bpf -mcpu=v2 -O2 -g -Wall -Werror -fno-ident
+              -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -fdebug-compilation-dir=.
+              -idirafter /usr/include/${CMAKE_C_LIBRARY_ARCHITECTURE} -I ${PROJECT_SOURCE_DIR} -I ${libbpf_headers}
+              -MD -MF ${object}.d -MT ${object} -c ${source} -o ${object}.whole
+      COMMAND ${WEIR_BPFTOOL} gen object ${object} ${object}.whole)
+  endif()
+  add_custom_command(OUTPUT ${c} DEPENDS ${object} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake VERBATIM
+    COMMAND ${CMAKE_COMMAND} -DINPUT=${object} -DOUTPUT=${c} -DHEADER=${header} -DNAME=weir_${name}_skeleton
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake)
+  target_sources(${target} PRIVATE ${c})
+endfunction()
+
 # weir_optional_part(NAME BUILT WHAT): a part that this program is built with or without; `weir version` tells of it.
 function(weir_optional_part name built what)
   if(built)

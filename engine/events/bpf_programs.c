@@ -1,13 +1,8 @@
-/*
- * BPF programs as events, by libbpf. libbpf passes its messages to one function of the process, without a context. So a
- * thread-local variable holds the listener while a call of libbpf runs; messages at other times are dropped.
- */
 #include "engine/events/bpf_programs.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +11,8 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "engine/bpf/libbpf_listener.h"
 #include "engine/events/bpf_compile.h"
-
-#define LINE_BYTES 256
 
 #define HINT_OBJECT "clang -O2 -g -target bpf -c FILE.c -o FILE.o makes one, and so does -e FILE.c"
 #define HINT_KERNEL "-v shows what libbpf and the kernel say"
@@ -44,59 +38,13 @@ struct weir_bpf_programs {
     size_t source_count;
 };
 
-/* ---- messages of libbpf ---- */
-
-struct listener {
-    const struct weir_notice_sink *notices;
-    char first[LINE_BYTES]; /* warning, without its prefix; empty: none */
-};
-
-static _Thread_local struct listener *listener;
-
-static void take_line(enum libbpf_print_level level, const char *line)
+static int refuse(const struct weir_bpf_programs *programs, int code, const char *what,
+                  const struct weir_libbpf_listener *heard, const char *hint, struct weir_error *err)
 {
-    static const char prefix[] = "libbpf: ";
-    if (strncmp(line, prefix, strlen(prefix)) == 0)
-        line += strlen(prefix);
-    if (level == LIBBPF_WARN && listener->first[0] == '\0')
-        snprintf(listener->first, sizeof(listener->first), "%s", line);
-    if (line[0])
-        weir_notice(listener->notices, WEIR_NOTICE_VERBOSE, "libbpf: %s", line);
-}
-
-/* The verifier's log comes as one message of many lines. */
-__attribute__((format(printf, 2, 0))) static int hear(enum libbpf_print_level level, const char *format, va_list values)
-{
-    char *text;
-    if (!listener || level == LIBBPF_DEBUG || vasprintf(&text, format, values) < 0)
-        return 0;
-    char *rest;
-    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-        take_line(level, line);
-    free(text);
-    return 0;
-}
-
-static void start_listening(struct listener *to, const struct weir_notice_sink *notices)
-{
-    *to = (struct listener){.notices = notices};
-    listener = to;
-    libbpf_set_print(hear);
-}
-
-static void stop_listening(void)
-{
-    listener = NULL;
-}
-
-/* The first message of libbpf tells more than its code does. */
-static int refuse(const struct weir_bpf_programs *programs, int code, const char *what, const struct listener *heard,
-                  const char *hint, struct weir_error *err)
-{
-    char text[LINE_BYTES];
-    libbpf_strerror(code, text, sizeof(text));
-    code = code > -__LIBBPF_ERRNO__START ? code : -EINVAL; /* libbpf has codes of its own beyond those of errno(3) */
-    weir_error_set(err, code, "cannot %s '%s': %s", what, programs->path, heard->first[0] ? heard->first : text);
+    char text[WEIR_LIBBPF_LINE_BYTES];
+    const char *cause = weir_libbpf_listener_cause(heard, code, text);
+    code = weir_libbpf_errno(code);
+    weir_error_set(err, code, "cannot %s '%s': %s", what, programs->path, cause);
     weir_error_hint(err, "%s", hint);
     return code;
 }
@@ -132,11 +80,11 @@ static int open_object(struct weir_bpf_programs *programs, const struct weir_bpf
         path = compiled;
     }
     const struct bpf_object_open_opts options = {.sz = sizeof(options), .btf_custom_path = build->vmlinux};
-    struct listener heard;
-    start_listening(&heard, NULL);
+    struct weir_libbpf_listener heard;
+    weir_libbpf_listener_start(&heard, NULL);
     programs->object = bpf_object__open_file(path, &options);
     int code = programs->object ? 0 : -errno;
-    stop_listening();
+    weir_libbpf_listener_stop();
     if (path == compiled)
         close(fd);
     return code < 0 ? refuse(programs, code, "read BPF programs from", &heard, HINT_OBJECT, err) : 0;
@@ -317,10 +265,10 @@ const struct weir_bpf_event *weir_bpf_programs_event(const struct weir_bpf_progr
 int weir_bpf_programs_load(struct weir_bpf_programs *programs, const struct weir_notice_sink *notices,
                            struct weir_error *err)
 {
-    struct listener heard;
-    start_listening(&heard, notices);
+    struct weir_libbpf_listener heard;
+    weir_libbpf_listener_start(&heard, notices);
     int code = bpf_object__load(programs->object);
-    stop_listening();
+    weir_libbpf_listener_stop();
     if (code == -EPERM) {
         weir_error_set_errno(err, code, "cannot load the BPF programs of '%s'", programs->path);
         weir_error_hint(err, "loading needs root, or CAP_BPF and CAP_PERFMON; " HINT_KERNEL);
@@ -339,16 +287,16 @@ static int attach_one(struct weir_bpf_programs *programs, struct program *progra
                       const struct weir_notice_sink *notices, struct weir_error *err)
 {
     const struct weir_bpf_event *event = program->event;
-    struct listener heard;
-    start_listening(&heard, notices);
+    struct weir_libbpf_listener heard;
+    weir_libbpf_listener_start(&heard, notices);
     program->link =
         event ? bpf_program__attach_tracepoint(program->program, event->tracepoint_system, event->tracepoint_name)
               : bpf_program__attach(program->program);
     int code = program->link ? 0 : -errno;
-    stop_listening();
+    weir_libbpf_listener_stop();
     if (code == 0)
         return 0;
-    char what[LINE_BYTES];
+    char what[WEIR_LIBBPF_LINE_BYTES];
     snprintf(what, sizeof(what), "attach '%s' of", bpf_program__section_name(program->program));
     return refuse(programs, code, what, &heard, HINT_KERNEL, err);
 }
