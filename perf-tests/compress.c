@@ -2,7 +2,7 @@
  * What compression threads make of a recording: `compress FILE [--level N] [--runs N] [--mb N] [--threads N]`.
  *
  * The data of FILE, a recording that is not compressed, is cut into chunks as readers make them and goes through the
- * compressor in a loop, with 1 to N threads by turns, without disk. JSON: MB/s by the clock and per second of CPU time
+ * stage in a loop, with 1 to N threads by turns, without disk. JSON: MB/s by the clock and per second of CPU time
  * of the threads, medians over the runs, and the ratio.
  */
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "engine/drain/compressor.h"
+#include "engine/drain/chunk_stage.h"
 #include "format/perf_file.h"
 
 #define CHUNK_BYTES (1u << 20)
@@ -82,40 +82,40 @@ struct figure {
 
 static int run(unsigned threads, int level, uint64_t bytes, struct figure *figure)
 {
-    struct weir_compressor compressor;
+    struct weir_chunk_stage stage;
     struct weir_error err = {0};
-    const struct weir_compressor_setup setup = {.level = level, .workers = threads, .chunk_bytes = CHUNK_BYTES};
-    int result = weir_compressor_init(&compressor, &setup, &err);
+    const struct weir_chunk_stage_setup setup = {.level = level, .workers = threads, .chunk_bytes = CHUNK_BYTES};
+    int result = weir_chunk_stage_init(&stage, &setup, &err);
     if (result == 0)
-        result = weir_compressor_start(&compressor, &err);
+        result = weir_chunk_stage_start(&stage, &err);
     if (result < 0) {
         fprintf(stderr, "compress: %s\n", err.what);
         return result;
     }
     uint64_t from = weir_clock_now_ns(&weir_clock_monotonic), given = 0, in_flight = 0;
-    struct weir_compressor_result done;
+    struct weir_chunk_stage_result done;
     for (unsigned next = 0; given < bytes || in_flight > 0;) {
-        while (given < bytes && in_flight < chunk_count && weir_compressor_can_submit(&compressor)) {
+        while (given < bytes && in_flight < chunk_count && weir_chunk_stage_can_submit(&stage)) {
             given += chunks[next].used;
             in_flight++;
-            weir_compressor_submit(&compressor, &chunks[next], false);
+            weir_chunk_stage_submit(&stage, &chunks[next], false);
             next = (next + 1) % chunk_count;
         }
-        weir_compressor_kick(&compressor);
-        while (weir_compressor_next(&compressor, &done)) {
-            weir_compressor_complete(&compressor, done.chunk);
+        weir_chunk_stage_kick(&stage);
+        while (weir_chunk_stage_next(&stage, &done)) {
+            weir_chunk_stage_complete(&stage, done.chunk);
             in_flight--;
         }
         const struct timespec pause = {.tv_nsec = (long)(WEIR_NS_PER_MS / 2)};
         clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
     }
     double seconds = (double)(weir_clock_now_ns(&weir_clock_monotonic) - from) / (double)WEIR_NS_PER_S;
-    weir_compressor_stop(&compressor);
-    const struct weir_compressor_totals *totals = &compressor.totals;
+    weir_chunk_stage_stop(&stage);
+    const struct weir_chunk_stage_totals *totals = &stage.totals;
     figure->wall = (double)totals->in_bytes / MB / seconds;
     figure->cpu = (double)totals->in_bytes / MB / ((double)totals->cpu_time_ns / (double)WEIR_NS_PER_S);
     figure->ratio = (double)totals->in_bytes / (double)totals->out_bytes;
-    weir_compressor_fini(&compressor);
+    weir_chunk_stage_fini(&stage);
     return 0;
 }
 

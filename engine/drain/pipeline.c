@@ -170,30 +170,24 @@ static int build(struct weir_pipeline *pipeline, struct weir_error *err)
     return result;
 }
 
-static int build_compressor(struct weir_pipeline *pipeline, struct weir_error *err)
+static int build_stage(struct weir_pipeline *pipeline, struct weir_error *err)
 {
-    const struct weir_pipeline_setup *setup = &pipeline->setup;
-    if (setup->compression_level == 0)
-        return 0;
-    int result = weir_compressor_init(&pipeline->compressor,
-                                      &(struct weir_compressor_setup){
-                                          .level = setup->compression_level,
-                                          .workers = setup->compression_threads,
-                                          .chunk_bytes = pipeline->pool.chunk_bytes,
-                                          .buffer_index = (int)pipeline->pool.buffer_count,
-                                      },
-                                      err);
-    pipeline->compressing = result == 0;
-    if (result < 0)
-        return result;
-    /* The compressor's memory is the last of the output's buffers. Only a part is ever used, so it is not registered.
-     */
     const struct weir_pool *pool = &pipeline->pool;
+    struct weir_chunk_stage_setup setup = pipeline->setup.stage;
+    if (!weir_chunk_stage_is_needed(&setup))
+        return 0;
+    setup.chunk_bytes = pool->chunk_bytes;
+    setup.buffer_index = (int)pool->buffer_count;
+    int result = weir_chunk_stage_init(&pipeline->stage, &setup, err);
+    pipeline->staging = result == 0;
+    if (result < 0 || !pipeline->stage.memory.iov_base)
+        return result;
+    /* The stage's memory is the last of the output's buffers. Only a part is ever used, so it is not registered. */
     pipeline->output_buffers = calloc(pool->buffer_count + 1, sizeof(*pipeline->output_buffers));
     if (!pipeline->output_buffers)
         return weir_error_set_errno(err, -ENOMEM, "cannot set up compression");
     memcpy(pipeline->output_buffers, pool->buffers, pool->buffer_count * sizeof(*pool->buffers));
-    pipeline->output_buffers[pool->buffer_count] = pipeline->compressor.memory;
+    pipeline->output_buffers[pool->buffer_count] = pipeline->stage.memory;
     return 0;
 }
 
@@ -212,7 +206,7 @@ int weir_pipeline_init(struct weir_pipeline *pipeline, const struct weir_pipelin
                      ? weir_error_set_errno(err, -errno, "cannot make an eventfd")
                      : build(pipeline, err);
     if (result == 0)
-        result = build_compressor(pipeline, err);
+        result = build_stage(pipeline, err);
     if (result < 0)
         weir_pipeline_fini(pipeline);
     return result;
@@ -323,11 +317,11 @@ bool weir_pipeline_has_place(const struct weir_pipeline *pipeline, unsigned plac
 static struct weir_output_options output_options(const struct weir_pipeline *pipeline, const struct weir_io_ops *io)
 {
     const struct weir_pool *pool = &pipeline->pool;
-    unsigned more = pipeline->compressing ? 1 : 0;
+    unsigned more = pipeline->output_buffers ? 1 : 0;
     return (struct weir_output_options){
         .engine = WEIR_OUTPUT_AUTO,
         .direct = WEIR_OUTPUT_DIRECT_AUTO,
-        .buffers = pipeline->compressing ? pipeline->output_buffers : pool->buffers,
+        .buffers = more > 0 ? pipeline->output_buffers : pool->buffers,
         .buffer_count = pool->buffer_count + more,
         .late_count = pool->late_count + more,
         .fill_padding = weir_record_fill_padding,
@@ -415,7 +409,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
                                                 .full_fd = pipeline->full_fd,
                                                 .grower = setup->grow_pool ? &pipeline->grower : NULL,
                                                 .marks = marked ? &marks : NULL,
-                                                .compressor = pipeline->compressing ? &pipeline->compressor : NULL,
+                                                .stage = pipeline->staging ? &pipeline->stage : NULL,
                                             });
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot set up the writer");
@@ -505,8 +499,8 @@ void weir_pipeline_fini(struct weir_pipeline *pipeline)
         return;
     weir_pipeline_stop(pipeline);
     weir_writer_fini(&pipeline->writer);
-    if (pipeline->compressing)
-        weir_compressor_fini(&pipeline->compressor);
+    if (pipeline->staging)
+        weir_chunk_stage_fini(&pipeline->stage);
     free(pipeline->output_buffers);
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         weir_reader_fini(pipeline->readers[i]);

@@ -22,7 +22,7 @@
 #include "base/notice.h"
 #include "engine/drain/chunk.h"
 #include "engine/drain/chunk_queue.h"
-#include "engine/drain/compressor.h"
+#include "engine/drain/chunk_stage.h"
 #include "engine/drain/pool_grower.h"
 #include "engine/drain/reader.h"
 #include "engine/drain/rounds.h"
@@ -56,19 +56,18 @@ struct weir_pipeline_setup {
     unsigned place_count;
     unsigned event_count; /* with the sideband event */
     struct weir_walk_layout layout;
-    uint64_t buffer_bytes;        /* of the pool */
-    uint64_t max_bytes;           /* of data in all outputs; 0: no limit */
-    uint64_t size_bytes;          /* the least of the sizes that outputs are to have, max_bytes among them; 0: any */
-    bool sync;                    /* checkpoints outlive the machine (checkpoint.h) */
-    int compression_level;        /* 0: none */
-    unsigned compression_threads; /* with a level; 0: the writer's step compresses */
-    uint64_t retained_bytes;      /* -M: retained by readers, in addition to buffer_bytes; 0: none */
-    uint64_t retained_span_ns;    /* with it: 0, or for how long */
-    const struct weir_shed_plan *shed; /* borrowed until fini; NULL: nothing is shed */
-    const struct weir_event_set *set;  /* borrowed until fini; NULL when none is ever opened anew */
-    const struct weir_aux_hooks *aux;  /* data rings are to have AUX areas; NULL: none has */
-    struct weir_modes modes;           /* marks, copies and snapshots follow from them */
-    bool grow_pool;                    /* a thread readies all but the start of the pool when it is needed */
+    uint64_t buffer_bytes; /* of the pool */
+    uint64_t max_bytes;    /* of data in all outputs; 0: no limit */
+    uint64_t size_bytes;   /* the least of the sizes that outputs are to have, max_bytes among them; 0: any */
+    bool sync;             /* checkpoints outlive the machine (checkpoint.h) */
+    struct weir_chunk_stage_setup stage; /* zeros: none; chunk_bytes and buffer_index are filled in here */
+    uint64_t retained_bytes;             /* -M: retained by readers, in addition to buffer_bytes; 0: none */
+    uint64_t retained_span_ns;           /* with it: 0, or for how long */
+    const struct weir_shed_plan *shed;   /* borrowed until fini; NULL: nothing is shed */
+    const struct weir_event_set *set;    /* borrowed until fini; NULL when none is ever opened anew */
+    const struct weir_aux_hooks *aux;    /* data rings are to have AUX areas; NULL: none has */
+    struct weir_modes modes;             /* marks, copies and snapshots follow from them */
+    bool grow_pool;                      /* a thread readies all but the start of the pool when it is needed */
     int realtime_priority;
     bool pin; /* false for synthetic topologies */
 
@@ -91,9 +90,9 @@ struct weir_pipeline {
     struct weir_rounds rounds;
     struct weir_writer writer;
     struct weir_pool_grower grower;
-    bool compressing; /* compressor was initialized */
-    struct weir_compressor compressor;
-    struct iovec *output_buffers;         /* owned: the pool's, and the compressor's as the last one */
+    bool staging;                  /* stage was initialized */
+    struct weir_chunk_stage stage; /* its setup is complete, unlike setup.stage */
+    struct iovec *output_buffers;  /* owned: the pool's, and the stage's as the last one; NULL: the pool's only */
     struct weir_pipeline_thread *threads; /* owned; readers, then the writer, then the grower */
     sem_t *started;                       /* owned */
     int kick_fd;                          /* owned eventfd: the writer wants a round or has failed */
@@ -166,7 +165,7 @@ int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_output *outp
 /* Takes the writer's kick, if there is one, and asks for an epoch (weir_rounds_want()). Coordinator. */
 void weir_pipeline_take_kick(struct weir_pipeline *pipeline);
 
-/* The thread ids of readers, writer, grower and compression; returns their number, weir_pipeline_tids_max() at most.
+/* The thread ids of readers, writer, grower and stage; returns their number, weir_pipeline_tids_max() at most.
  * After start(). */
 unsigned weir_pipeline_tids(const struct weir_pipeline *pipeline, pid_t *tids);
 unsigned weir_pipeline_tids_max(const struct weir_pipeline *pipeline);

@@ -84,8 +84,8 @@ static void warn_about_priority(const struct weir_pipeline *pipeline)
 int weir_pipeline_start(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err)
 {
     int result = weir_pipeline_prepare(pipeline, output, err);
-    if (result == 0 && pipeline->compressing)
-        result = weir_compressor_start(&pipeline->compressor, err);
+    if (result == 0 && pipeline->staging)
+        result = weir_chunk_stage_start(&pipeline->stage, err);
     if (result < 0)
         return result;
 
@@ -117,9 +117,9 @@ unsigned weir_pipeline_tids(const struct weir_pipeline *pipeline, pid_t *tids)
         if (pipeline->threads[i].started)
             tids[count++] = pipeline->threads[i].tid;
     }
-    for (unsigned i = 0; pipeline->compressing && i < pipeline->compressor.worker_count; i++) {
-        if (pipeline->compressor.workers[i].started)
-            tids[count++] = pipeline->compressor.workers[i].tid;
+    for (unsigned i = 0; pipeline->staging && i < pipeline->stage.worker_count; i++) {
+        if (pipeline->stage.workers[i].started)
+            tids[count++] = pipeline->stage.workers[i].tid;
     }
     return count;
 }
@@ -127,7 +127,7 @@ unsigned weir_pipeline_tids(const struct weir_pipeline *pipeline, pid_t *tids)
 unsigned weir_pipeline_tids_max(const struct weir_pipeline *pipeline)
 {
     return pipeline->reader_count + WEIR_PIPELINE_OTHER_THREADS +
-           (pipeline->compressing ? pipeline->compressor.worker_count : 0);
+           (pipeline->staging ? pipeline->stage.worker_count : 0);
 }
 
 void weir_pipeline_pin_again(struct weir_pipeline *pipeline, unsigned cpu)
@@ -178,8 +178,8 @@ void weir_pipeline_stop_writer(struct weir_pipeline *pipeline)
     weir_rounds_close(&pipeline->rounds);
     weir_writer_stop(&pipeline->writer);
     join(pipeline, weir_pipeline_writer_thread(pipeline));
-    if (pipeline->compressing)
-        weir_compressor_stop(&pipeline->compressor);
+    if (pipeline->staging)
+        weir_chunk_stage_stop(&pipeline->stage);
     weir_pool_grower_stop(&pipeline->grower);
     join(pipeline, weir_pipeline_grower_thread(pipeline));
 }

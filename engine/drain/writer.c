@@ -105,8 +105,8 @@ static void begin_rotation(struct weir_writer *writer, struct weir_writer_rotati
     atomic_store_explicit(&rotation->begun, true, memory_order_release); /* (rotation-begun) */
     if (rotation->fd >= 0)
         eventfd_write(rotation->fd, 1);
-    if (writer->setup.compressor)
-        weir_compressor_complete(writer->setup.compressor, &rotation->item);
+    if (writer->setup.stage)
+        weir_chunk_stage_complete(writer->setup.stage, &rotation->item);
 }
 
 /* ---- steps ---- */
@@ -118,7 +118,7 @@ static void kick_coordinator(const struct weir_writer *writer)
 }
 
 /* Whether --max-size leaves the item out. Weir's own records (the beginning, and the losses at the end) stay. */
-static bool is_over_limit(struct weir_writer *writer, const struct weir_compressor_result *item)
+static bool is_over_limit(struct weir_writer *writer, const struct weir_chunk_stage_result *item)
 {
     if (writer->setup.max_bytes == 0 || item->chunk->kind != WEIR_CHUNK_DATA || !item->chunk->returned)
         return false;
@@ -162,7 +162,7 @@ static void count_failed(struct weir_writer *writer, const struct weir_writer_ac
 
 /* Returns the bytes of the COMPRESSED records in the first begun_bytes of a chunk that expand to whole records;
  * *raw_bytes: of these. */
-static size_t whole_packed_bytes(const struct weir_chunk *chunk, const struct weir_compressor_bytes *packed,
+static size_t whole_packed_bytes(const struct weir_chunk *chunk, const struct weir_chunk_stage_bytes *packed,
                                  size_t begun_bytes, size_t *raw_bytes)
 {
     size_t kept_bytes = weir_zstd_pack_prefix(packed->data, begun_bytes, packed->raw_ends, raw_bytes);
@@ -174,7 +174,8 @@ static size_t whole_packed_bytes(const struct weir_chunk *chunk, const struct we
 /* Keeps those whole records of a failed chunk that have found room in the output. Returns the bytes of these records
  * in the chunk. */
 static size_t keep_begun(struct weir_writer *writer, struct weir_output *output, struct weir_writer_account *account,
-                         const struct weir_chunk *chunk, const struct weir_compressor_bytes *packed, size_t begun_bytes)
+                         const struct weir_chunk *chunk, const struct weir_chunk_stage_bytes *packed,
+                         size_t begun_bytes)
 {
     size_t raw_bytes, kept_bytes;
     if (packed->count > 0) {
@@ -193,8 +194,8 @@ static size_t keep_begun(struct weir_writer *writer, struct weir_output *output,
 
 static void leave_out(struct weir_writer *writer, struct weir_chunk *chunk)
 {
-    if (writer->setup.compressor)
-        weir_compressor_complete(writer->setup.compressor, chunk);
+    if (writer->setup.stage)
+        weir_chunk_stage_complete(writer->setup.stage, chunk);
     if (!chunk->opaque)
         count_failed(writer, &writer->account, chunk, 0);
     else
@@ -245,7 +246,7 @@ static void complete(struct weir_writer *writer, struct weir_output *output, str
                      const struct weir_output_done *done, uint64_t now_ns)
 {
     struct weir_chunk *chunk = done->token;
-    struct weir_compressor_bytes packed = {0};
+    struct weir_chunk_stage_bytes packed = {0};
     int result = done->result;
     if (chunk->kind == WEIR_CHUNK_ROTATION) { /* the records of the rotation itself */
         if (chunk != &writer->first)
@@ -253,8 +254,8 @@ static void complete(struct weir_writer *writer, struct weir_output *output, str
         return;
     }
     writer->awaited -= chunk->awaited;
-    if (writer->setup.compressor && !chunk->follows)
-        packed = weir_compressor_complete(writer->setup.compressor, chunk);
+    if (writer->setup.stage && !chunk->follows)
+        packed = weir_chunk_stage_complete(writer->setup.stage, chunk);
     if (chunk->kind == WEIR_CHUNK_ROUND) {
         count_rounds(writer, account, chunk, result == 0 ? chunk->used : 0);
         weir_chunk_advance(chunk, WEIR_CHUNK_IN_FLIGHT, WEIR_CHUNK_FREE);
@@ -333,7 +334,7 @@ static void append_train(struct weir_writer *writer, struct weir_chunk *chunk, b
 }
 
 /* Rounds are counted in raw bytes, which a consumer has to hold. */
-static void append(struct weir_writer *writer, const struct weir_compressor_result *item, bool pressed)
+static void append(struct weir_writer *writer, const struct weir_chunk_stage_result *item, bool pressed)
 {
     struct weir_chunk *chunk = item->chunk;
     if (chunk->kind == WEIR_CHUNK_ROTATION) {
@@ -367,26 +368,26 @@ static void append(struct weir_writer *writer, const struct weir_compressor_resu
 }
 
 /* The next item for the output. */
-static bool next_item(struct weir_writer *writer, struct weir_compressor_result *item)
+static bool next_item(struct weir_writer *writer, struct weir_chunk_stage_result *item)
 {
-    if (writer->setup.compressor && !writer->train)
-        return weir_compressor_next(writer->setup.compressor, item);
+    if (writer->setup.stage && !writer->train)
+        return weir_chunk_stage_next(writer->setup.stage, item);
     struct weir_chunk *chunk = writer->train ? writer->train : weir_chunk_queue_pop(writer->setup.queue);
     if (chunk)
-        *item = (struct weir_compressor_result){chunk, chunk->data, chunk->used, chunk->buffer_index};
+        *item = (struct weir_chunk_stage_result){chunk, chunk->data, chunk->used, chunk->buffer_index};
     return chunk != NULL;
 }
 
 static bool submit_queued(struct weir_writer *writer, bool pressed)
 {
-    struct weir_compressor *compressor = writer->setup.compressor;
+    struct weir_chunk_stage *stage = writer->setup.stage;
     struct weir_chunk *chunk;
     bool any = false;
-    while (weir_compressor_can_submit(compressor) && (chunk = weir_chunk_queue_pop(writer->setup.queue))) {
-        weir_compressor_submit(compressor, chunk, pressed);
+    while (weir_chunk_stage_can_submit(stage) && (chunk = weir_chunk_queue_pop(writer->setup.queue))) {
+        weir_chunk_stage_submit(stage, chunk, pressed);
         any = true;
     }
-    weir_compressor_kick(compressor);
+    weir_chunk_stage_kick(stage);
     return any;
 }
 
@@ -394,8 +395,8 @@ static bool append_queued(struct weir_writer *writer)
 {
     writer->pressure = weir_pool_pressure(writer->setup.pool, writer->pressure);
     bool pressed = writer->pressure >= WEIR_PRESSURE_HIGH;
-    bool any = writer->setup.compressor && submit_queued(writer, pressed);
-    struct weir_compressor_result item;
+    bool any = writer->setup.stage && submit_queued(writer, pressed);
+    struct weir_chunk_stage_result item;
     while (weir_output_can_append(writer->output) && next_item(writer, &item)) {
         append(writer, &item, pressed);
         any = true;
@@ -517,7 +518,7 @@ bool weir_writer_is_idle(struct weir_writer *writer)
 {
     return weir_chunk_queue_is_empty(writer->setup.queue) && !writer->train && !writer->rotation &&
            weir_output_pending(writer->output) == 0 &&
-           (!writer->setup.compressor || weir_compressor_backlog(writer->setup.compressor) == 0);
+           (!writer->setup.stage || weir_chunk_stage_backlog(writer->setup.stage) == 0);
 }
 
 /* How many chunks are worth a step: at most half of the chunks that readers may take at once, because the other half
@@ -533,7 +534,7 @@ static unsigned batch(const struct weir_pool *pool)
 static bool looks_after_something(const struct weir_writer *writer)
 {
     return writer->rotation || writer->awaited > 0 || writer->checkpoint.step != WEIR_CHECKPOINT_REST ||
-           (writer->setup.compressor && weir_compressor_backlog(writer->setup.compressor) > 0);
+           (writer->setup.stage && weir_chunk_stage_backlog(writer->setup.stage) > 0);
 }
 
 /* Lets chunks gather. moved: the last step moved something. Returns the milliseconds that this may have taken. */

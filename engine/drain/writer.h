@@ -2,7 +2,7 @@
  * The writer: takes chunks and round markers from the queue, in order, and appends them to the output.
  *
  *     step:  while the output takes more and the queue has more: append
- *            (with -z through the compressor: queued chunks go in, finished ones come out, in the same order)
+ *            (with a stage through its threads: queued chunks go in, finished ones come out, in the same order)
  *            flush to the kernel; reap completions; give chunks back to the pool (a failed chunk is walked first, so
  *            that every sample in it is counted as lost by a failed write, per CPU and event)
  *            when a checkpoint is due: write data.size = stable bytes into the head (checkpoint.h)
@@ -18,7 +18,7 @@
  *                         writer: one wake for a batch
  *     in haste            1 ms, without a wake: less than half of the ready chunks is free, so every chunk that comes
  *                         back from the disk matters
- *     for others          10 ms: something is under way that wakes nobody (compression, an output that a rotation has
+ *     for others          10 ms: something is under way that wakes nobody (the stage, an output that a rotation has
  *                         left, a snapshot that is awaited)
  *     when idle           until the next push, or a checkpoint
  *
@@ -45,7 +45,7 @@
 #include "engine/drain/checkpoint.h"
 #include "engine/drain/chunk.h"
 #include "engine/drain/chunk_queue.h"
-#include "engine/drain/compressor.h"
+#include "engine/drain/chunk_stage.h"
 #include "engine/drain/pool_grower.h"
 #include "engine/drain/pressure.h"
 #include "engine/drain/record_walk.h"
@@ -69,7 +69,7 @@ struct weir_writer_setup {
     uint64_t max_bytes;                 /* --max-size: of data in all outputs; 0: no limit */
     bool sync;                          /* --sync: checkpoints outlive the machine */
     struct weir_pool_grower *grower;    /* borrowed; NULL: all of the pool is ready */
-    struct weir_compressor *compressor; /* borrowed; NULL: chunks go to the file as they are */
+    struct weir_chunk_stage *stage;     /* borrowed; NULL: chunks go to the file as they are */
 
     const struct weir_round_marks_setup *marks; /* copied; NULL: readers make no marks */
 };

@@ -60,10 +60,10 @@ enum weir_test_point {
     WEIR_AT_FINISHER_DONE,  /* a file has its name, and is not counted */
     WEIR_AT_FINISHER_DROP,  /* without the lock, what is to be removed is there */
 
-    WEIR_AT_COMPRESS_OFFER, /* (work-offered) the slot is in the list, the number is not */
-    WEIR_AT_COMPRESS_TAKE,  /* (work-taken) the slot was read, and is not exchanged */
-    WEIR_AT_COMPRESS_DONE,  /* (work-done) compressed, and not said so */
-    WEIR_AT_COMPRESS_SLEEP, /* (worker-bell) there was nothing to do: counted as asleep, and not asleep */
+    WEIR_AT_STAGE_OFFER, /* (work-offered) the slot is in the list, the number is not */
+    WEIR_AT_STAGE_TAKE,  /* (work-taken) the slot was read, and is not exchanged */
+    WEIR_AT_STAGE_DONE,  /* (work-done) worked on, and not said so */
+    WEIR_AT_STAGE_SLEEP, /* (worker-bell) there was nothing to do: counted as asleep, and not asleep */
 
     WEIR_AT_ROTATION_BEGIN, /* (rotation-begun) the output is changed, begun is not stored */
     WEIR_AT_ROTATION_DONE,  /* (rotation-done) the old output has nothing pending, FREE is not stored */

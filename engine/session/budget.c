@@ -38,16 +38,16 @@ void weir_budget_compute(struct weir_budget *budget, const struct weir_budget_in
         .pool_bytes = weir_pool_whole_bytes(input->pool_bytes, input->readers),
         .side_bytes = input->sideband ? (uint64_t)input->readers * weir_sideband_tee_bytes(input->readers) : 0,
         .table_bytes = table_bytes(input->descriptors),
-        .compression_bytes = input->compression.most,
-        .stack_bytes = (input->readers + WEIR_PIPELINE_OTHER_THREADS + OTHER_THREADS + input->compression_threads) *
+        .stage_bytes = input->stage.most,
+        .stack_bytes = (input->readers + WEIR_PIPELINE_OTHER_THREADS + OTHER_THREADS + input->stage_threads) *
                        WEIR_PIPELINE_STACK_BYTES,
     };
     budget->pool_ready_bytes = input->pool_grows
                                    ? weir_min_u64(budget->pool_bytes, weir_pool_default_ready_bytes(input->readers))
                                    : budget->pool_bytes;
-    budget->least_bytes = budget->pool_ready_bytes + budget->table_bytes + input->compression.least + OWN_BYTES;
+    budget->least_bytes = budget->pool_ready_bytes + budget->table_bytes + input->stage.least + OWN_BYTES;
     budget->total_bytes = budget->ring_bytes + budget->pool_bytes + budget->side_bytes + budget->table_bytes +
-                          budget->compression_bytes + budget->stack_bytes;
+                          budget->stage_bytes + budget->stack_bytes;
 }
 
 static uint64_t mib(uint64_t bytes)
@@ -106,10 +106,11 @@ void weir_budget_tell(const struct weir_budget *budget, const struct weir_budget
                 "memory: at most %" PRIu64 " MiB in all: side records %" PRIu64 " MiB, tables %" PRIu64
                 " MiB, stacks %" PRIu64 " MiB besides",
                 mib(budget->total_bytes), mib(budget->side_bytes), mib(budget->table_bytes), mib(budget->stack_bytes));
-    if (budget->compression_bytes > 0)
+    if (budget->stage_bytes > 0)
         weir_notice(notices, WEIR_NOTICE_VERBOSE,
-                    "memory: of that, %" PRIu64 " MiB for the %u threads that compress, %" PRIu64 " of it at the start",
-                    mib(budget->compression_bytes), input->compression_threads, mib(input->compression.least));
+                    "memory: of that, %" PRIu64 " MiB for the %u threads that work on chunks, %" PRIu64
+                    " of it at the start",
+                    mib(budget->stage_bytes), input->stage_threads, mib(input->stage.least));
     if (input->aux_area_bytes > 0)
         weir_notice(notices, WEIR_NOTICE_VERBOSE, "memory: of the rings, %" PRIu64 " KiB of each are its AUX area",
                     input->aux_area_bytes >> 10);

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/notice.h"
-#include "engine/drain/compressor.h"
+#include "engine/drain/chunk_stage.h"
 #include "engine/kernel/kernel_limits.h"
 #include "topology/memory_limit.h"
 
@@ -27,19 +27,19 @@ struct weir_budget_input {
     bool pool_grows;
     bool sideband; /* the sideband thread runs and gets copies of side records */
     uint64_t page_bytes;
-    unsigned compression_threads; /* 0: no compression */
-    struct weir_compressor_memory compression;
+    unsigned stage_threads; /* 0: no stage */
+    struct weir_chunk_stage_memory stage;
 };
 
 struct weir_budget {
-    uint64_t ring_bytes;        /* all rings with their control pages, and AUX areas; the kernel's memory */
-    uint64_t pool_bytes;        /* whole chunks, two for each reader at least */
-    uint64_t pool_ready_bytes;  /* the part of pool_bytes that weir faults in at the start */
-    uint64_t side_bytes;        /* copies of side records on their way to the sideband thread, at most */
-    uint64_t table_bytes;       /* tables of descriptors and ids */
-    uint64_t compression_bytes; /* memory of the compressing threads, and of their output on its way to the file */
+    uint64_t ring_bytes;       /* all rings with their control pages, and AUX areas; the kernel's memory */
+    uint64_t pool_bytes;       /* whole chunks, two for each reader at least */
+    uint64_t pool_ready_bytes; /* the part of pool_bytes that weir faults in at the start */
+    uint64_t side_bytes;       /* copies of side records on their way to the sideband thread, at most */
+    uint64_t table_bytes;      /* tables of descriptors and ids */
+    uint64_t stage_bytes;      /* memory of the stage in front of the writer, with its output on its way to the file */
     uint64_t stack_bytes; /* reserved for the stacks of all threads; each thread touches a few pages of its stack */
-    uint64_t total_bytes; /* sum of rings, pool, side records, tables, compression and stacks */
+    uint64_t total_bytes; /* sum of rings, pool, side records, tables, stage and stacks */
     uint64_t least_bytes; /* memory that weir has touched when recording begins, without rings and page cache */
 };
 

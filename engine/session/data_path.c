@@ -73,8 +73,7 @@ int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error 
         .max_bytes = options->max_bytes,
         .size_bytes = least_size(options),
         .sync = options->sync,
-        .compression_level = options->compression_level,
-        .compression_threads = weir_recording_plan_compression_threads(plan),
+        .stage = weir_recording_plan_stage(plan),
         .realtime_priority = (int)options->readers.realtime_priority,
         /* The ring of a task has no CPU. Its reader runs on any CPU, unless the user has assigned readers to CPUs. */
         .pin = path->setup.pins_readers && (!per_thread || options->readers.threads_spec),

@@ -101,7 +101,7 @@ static struct outcome end_data(struct weir_file_series *series, struct weir_erro
 static void sum_compression(const struct weir_file_series *series)
 {
     const struct weir_pipeline *pipeline = series->setup.pipeline;
-    const struct weir_compressor_totals *totals = &pipeline->compressor.totals;
+    const struct weir_chunk_stage_totals *totals = &pipeline->stage.totals;
     struct weir_record_result *result = series->setup.result;
     result->compressed_in_bytes = pipeline->writer.packed_in_bytes;
     result->compressed_out_bytes = pipeline->writer.packed_out_bytes;

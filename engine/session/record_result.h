@@ -69,9 +69,9 @@ struct weir_record_result {
     struct weir_aux_sum aux;   /* all 0 without AUX areas */
     uint64_t left_out_samples; /* recorded after max_bytes was reached; lost_samples does not include them */
     uint64_t compressed_in_bytes, compressed_out_bytes; /* -z: input and output, for the data in the files */
-    uint64_t compressor_bytes;     /* input of all compression threads; with max_bytes more than compressed_in_bytes */
+    uint64_t compressor_bytes;     /* input of all compression; with max_bytes more than compressed_in_bytes */
     uint64_t compressed_raw_bytes; /* bytes left uncompressed because the threads were behind */
-    uint64_t compressed_cpu_ns;    /* CPU time of the compression threads */
+    uint64_t compressed_cpu_ns;    /* CPU time of the threads that compress */
     struct weir_drain_summary drains[WEIR_DRAIN_MOMENTS]; /* how the readers kept up */
     struct weir_ledger_row *ledger;                       /* owned; by place, then event */
     size_t ledger_count;

@@ -16,6 +16,7 @@
 #include "base/cpuset.h"
 #include "base/error.h"
 #include "engine/aux/aux_events.h"
+#include "engine/drain/chunk_stage.h"
 #include "engine/events/event_list.h"
 #include "engine/events/targets.h"
 #include "engine/modes/modes.h"
@@ -84,8 +85,8 @@ uint64_t weir_recording_plan_places(const struct weir_recording_plan *plan);
 /* Returns the number of CPUs with side events only, with late ones. */
 uint64_t weir_recording_plan_side_only_cpus(const struct weir_recording_plan *plan);
 
-/* Returns the number of compression threads; 0 without -z. */
-unsigned weir_recording_plan_compression_threads(const struct weir_recording_plan *plan);
+/* Returns the setup of the stage in front of the writer; zeros: there is none. */
+struct weir_chunk_stage_setup weir_recording_plan_stage(const struct weir_recording_plan *plan);
 
 /* Returns the number of descriptors that a recording of these targets may need. targets all zeros: not listed yet, or
  * the workload. */

@@ -4,7 +4,7 @@
 
 #include "base/bits.h"
 #include "engine/drain/chunk.h"
-#include "engine/drain/compressor.h"
+#include "engine/drain/chunk_stage.h"
 #include "engine/drain/retention.h"
 #include "engine/events/cgroup.h"
 #include "engine/events/event_set.h"
@@ -76,11 +76,13 @@ uint64_t weir_recording_plan_fds_needed(const struct weir_recording_plan *plan, 
            weir_cgroup_count_fds(options->events);
 }
 
-unsigned weir_recording_plan_compression_threads(const struct weir_recording_plan *plan)
+struct weir_chunk_stage_setup weir_recording_plan_stage(const struct weir_recording_plan *plan)
 {
-    if (plan->options->compression_level == 0)
-        return 0;
-    return weir_compressor_default_workers(weir_cpuset_count(weir_topology_online(plan->machine->topology)));
+    struct weir_chunk_stage_setup setup = {.level = plan->options->compression_level};
+    if (weir_chunk_stage_is_needed(&setup))
+        setup.workers =
+            weir_chunk_stage_default_workers(weir_cpuset_count(weir_topology_online(plan->machine->topology)));
+    return setup;
 }
 
 /* ---- rings and pool ---- */

@@ -5,7 +5,7 @@
 #include "base/bits.h"
 #include "base/buf.h"
 #include "engine/drain/chunk.h"
-#include "engine/drain/compressor.h"
+#include "engine/drain/chunk_stage.h"
 #include "engine/drain/retention.h"
 #include "engine/kernel/ring.h"
 #include "engine/session/budget.h"
@@ -63,16 +63,13 @@ static void tell_retained(const struct weir_recording_plan *plan)
                 (unsigned long long)(kept.bytes >> 10), kept.chunks_per_reader, kept.chunk_bytes >> 10, readers);
 }
 
-static struct weir_compressor_memory compression_memory(const struct weir_recording_plan *plan, uint64_t pool_bytes)
+static struct weir_chunk_stage_memory stage_memory(const struct weir_recording_plan *plan, uint64_t pool_bytes)
 {
-    unsigned workers = weir_recording_plan_compression_threads(plan);
-    if (workers == 0)
-        return (struct weir_compressor_memory){0};
-    return weir_compressor_memory_of(&(struct weir_compressor_setup){
-        .level = plan->options->compression_level,
-        .workers = workers,
-        .chunk_bytes = weir_pool_chunk_bytes(pool_bytes, plan->placement.reader_count),
-    });
+    struct weir_chunk_stage_setup setup = weir_recording_plan_stage(plan);
+    if (!weir_chunk_stage_is_needed(&setup))
+        return (struct weir_chunk_stage_memory){0};
+    setup.chunk_bytes = weir_pool_chunk_bytes(pool_bytes, plan->placement.reader_count);
+    return weir_chunk_stage_memory_of(&setup);
 }
 
 int weir_recording_plan_tell(const struct weir_recording_plan *plan, const struct weir_targets *targets,
@@ -98,8 +95,8 @@ int weir_recording_plan_tell(const struct weir_recording_plan *plan, const struc
         .pool_grows = plan->grow_pool,
         .sideband = !options->build_ids.left_out,
         .page_bytes = machine->limits.page_bytes,
-        .compression_threads = weir_recording_plan_compression_threads(plan),
-        .compression = compression_memory(plan, pool_bytes),
+        .stage_threads = weir_recording_plan_stage(plan).workers,
+        .stage = stage_memory(plan, pool_bytes),
     };
     struct weir_budget budget;
     weir_budget_compute(&budget, &input);

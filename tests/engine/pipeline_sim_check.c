@@ -239,8 +239,8 @@ bool sim_check(struct sim *sim, struct totals *totals)
     totals->overwritten_bytes += sim->result.overwritten_bytes;
     totals->trimmed += walked.trimmed;
     totals->padding_bytes += walked.padding_bytes;
-    totals->compressed_bytes += sim->rig.pipeline.compressor.totals.in_bytes;
-    totals->raw_bytes += sim->rig.pipeline.compressor.totals.raw_bytes;
+    totals->compressed_bytes += sim->rig.pipeline.stage.totals.in_bytes;
+    totals->raw_bytes += sim->rig.pipeline.stage.totals.raw_bytes;
     totals->failed_disks += any_failed(sim);
     totals->switches += sim->output_count - 1;
     for (unsigned i = 0; i < sim->rig.pipeline.reader_count; i++)

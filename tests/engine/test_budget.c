@@ -177,18 +177,19 @@ Test(budget, aux_areas_count_as_rings_do)
     cr_expect_eq(with.least_bytes, without.least_bytes); /* the kernel's */
 }
 
-Test(budget, what_compresses_counts_at_the_start_and_in_all)
+Test(budget, stage_counts_at_the_start_and_in_all)
 {
     struct weir_budget_input input = small;
-    input.compression_threads = 3;
-    input.compression = (struct weir_compressor_memory){.least = 60 * MIB, .most = 84 * MIB};
+    input.stage_threads = 3;
+    input.stage = (struct weir_chunk_stage_memory){.least = 60 * MIB, .most = 84 * MIB};
     struct weir_budget with = compute(&input), without = compute(&small);
     cr_expect_eq(with.least_bytes, without.least_bytes + 60 * MIB);
     cr_expect_eq(with.total_bytes, without.total_bytes + 84 * MIB + 3 * 256 * 1024);
     struct told told = {.count = 0};
     weir_budget_tell(&with, &input, &(const struct weir_notice_sink){keep, &told});
     cr_assert_eq(told.count, 3);
-    cr_expect_str_eq(told.lines[2], "memory: of that, 84 MiB for the 3 threads that compress, 60 of it at the start");
+    cr_expect_str_eq(told.lines[2],
+                     "memory: of that, 84 MiB for the 3 threads that work on chunks, 60 of it at the start");
 }
 
 Test(budget, memory_is_told_in_two_lines)

@@ -92,12 +92,12 @@ Test(writer_aux, train_beyond_the_largest_size_is_left_out_whole)
 Test(writer_aux, train_passes_by_compression)
 {
     struct writer_rig f;
-    struct weir_compressor compressor;
+    struct weir_chunk_stage stage;
     struct weir_error err = {0};
     writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
-    const struct weir_compressor_setup setup = {.level = 1, .chunk_bytes = WEIR_CHUNK_MIN_BYTES, .buffer_index = -1};
-    cr_assert_eq(weir_compressor_init(&compressor, &setup, &err), 0);
-    f.writer.setup.compressor = &compressor;
+    const struct weir_chunk_stage_setup setup = {.level = 1, .chunk_bytes = WEIR_CHUNK_MIN_BYTES, .buffer_index = -1};
+    cr_assert_eq(weir_chunk_stage_init(&stage, &setup, &err), 0);
+    f.writer.setup.stage = &stage;
     writer_rig_push_sample(&f, 4096);
     writer_rig_settle(&f); /* a pool that is nearly empty would have chunks pass by as well */
     uint64_t bytes = push_train(&f);
@@ -108,6 +108,6 @@ Test(writer_aux, train_passes_by_compression)
     cr_assert_eq(f.writer.packed_in_bytes, 8192);
     cr_assert_eq(weir_output_stable_bytes(f.output), bytes + f.writer.packed_out_bytes);
     cr_assert_eq(f.writer.account.trains.count, 1);
-    weir_compressor_fini(&compressor);
+    weir_chunk_stage_fini(&stage);
     writer_rig_fini(&f);
 }

@@ -351,7 +351,7 @@ test_root_keeps_what_recording_needs_and_its_threads_nothing() {
     for task in /proc/"$weir"/task/*; do
         name=$(cat "$task/comm")
         case $name in
-        weir-reader-* | weir-writer | weir-pool | weir-zstd-*)
+        weir-reader-* | weir-writer | weir-pool | weir-stage-*)
             threads=$((threads + 1))
             expect_eq "capabilities of $name" "$(held "$weir" "${task##*/}")" 0000000000000000 ;;
         esac

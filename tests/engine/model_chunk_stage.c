@@ -1,5 +1,5 @@
 /*
- * The hand-over of work to compression threads, and their sleep (engine/drain/compressor.h), on the machine of
+ * The hand-over of work to the threads of the stage, and their sleep (engine/drain/chunk_stage.h), on the machine of
  * weak_memory.h: a writer that offers two chunks to two threads, and one that offers one to a thread and ends it. Each
  * chunk is compressed once, nothing else is, and the thread comes to its end.
  */
@@ -12,20 +12,20 @@ static size_t pack(const uint8_t *data);
 
 #define weir_privileges_limit(class)                           ((void)0)
 #define weir_zstd_pack(packer, to, from, from_bytes, raw_ends) ((void)(packer), pack(from))
-#include "engine/drain/compressor.c"
+#include "engine/drain/chunk_stage.c"
 
 #define CHUNKS  2u
 #define WORKERS 1u
 #define SLOTS   4u
 
-static struct weir_compressor compressor;
-static struct weir_compressor_slot slots[SLOTS];
-static _Atomic(struct weir_compressor_slot *) work[SLOTS];
-static struct weir_compressor_worker workers[WORKERS];
+static struct weir_chunk_stage stage;
+static struct weir_chunk_stage_slot slots[SLOTS];
+static _Atomic(struct weir_chunk_stage_slot *) work[SLOTS];
+static struct weir_chunk_stage_worker workers[WORKERS];
 static struct weir_chunk chunks[CHUNKS], nothing;
 static uint8_t data[CHUNKS], none;
 static unsigned packed[CHUNKS];
-static struct weir_compressor_slot unoffered; /* what stands in the list where nothing was offered */
+static struct weir_chunk_stage_slot unoffered; /* what stands in the list where nothing was offered */
 
 static size_t pack(const uint8_t *from)
 {
@@ -38,30 +38,31 @@ static size_t pack(const uint8_t *from)
 
 static void begin(void)
 {
-    memset(&compressor, 0, sizeof(compressor));
+    memset(&stage, 0, sizeof(stage));
     memset(slots, 0, sizeof(slots));
     memset(workers, 0, sizeof(workers));
     memset(packed, 0, sizeof(packed));
-    compressor.setup.workers = WORKERS;
-    compressor.slots = slots;
-    compressor.work = work;
-    compressor.slot_count = SLOTS;
-    compressor.workers = workers;
-    compressor.worker_count = WORKERS;
+    stage.setup.workers = WORKERS;
+    stage.setup.level = 1;
+    stage.slots = slots;
+    stage.work = work;
+    stage.slot_count = SLOTS;
+    stage.workers = workers;
+    stage.worker_count = WORKERS;
     nothing.data = &none;
     unoffered.chunk = &nothing;
     for (unsigned i = 0; i < SLOTS; i++)
         atomic_init(&work[i], &unoffered);
     for (unsigned i = 0; i < WORKERS; i++)
-        workers[i].compressor = &compressor;
+        workers[i].stage = &stage;
     for (unsigned i = 0; i < CHUNKS; i++)
         chunks[i] = (struct weir_chunk){.kind = WEIR_CHUNK_DATA, .data = &data[i], .used = 1};
 }
 
 static void offer(unsigned chunk)
 {
-    weir_compressor_submit(&compressor, &chunks[chunk], false);
-    weir_compressor_kick(&compressor);
+    weir_chunk_stage_submit(&stage, &chunks[chunk], false);
+    weir_chunk_stage_kick(&stage);
 }
 
 static void offer_all(void)
@@ -73,7 +74,7 @@ static void offer_all(void)
 static void offer_and_end(void)
 {
     offer(0);
-    weir_compressor_stop(&compressor);
+    weir_chunk_stage_stop(&stage);
 }
 
 static void work_to_the_end(void)
@@ -85,9 +86,9 @@ static void work_to_the_end(void)
 static void look(void)
 {
     for (unsigned i = 0; i < CHUNKS; i++) {
-        struct weir_compressor_slot *slot = take(&compressor);
+        struct weir_chunk_stage_slot *slot = take(&stage);
         if (slot)
-            compress(NULL, slot);
+            work_on(&workers[0], slot);
     }
 }
 

@@ -1,0 +1,36 @@
+/*
+ * One step of the stage (chunk_stage.h) that rewrites the records of a chunk where they lie. A recording names its
+ * steps in their order; each worker of the stage has a state of its own for each step.
+ *
+ * rewrite() may change, drop and shorten records, and sets chunk->used. It needs no more room than it has read: the
+ * record that it writes ends at or before the end of the record that it reads. It keeps the order of records, and gives
+ * none a time outside of those that the chunk had. Each sample that goes in comes out or is counted by the step.
+ *
+ * Steps see chunks of data only, in no promised order: a reader's chunks may meet several workers at once. So a step
+ * knows nothing of the chunk before. There are no round marks in the chunk (weir_modes_make_marks()).
+ */
+#ifndef WEIR_ENGINE_DRAIN_CHUNK_REWRITER_H
+#define WEIR_ENGINE_DRAIN_CHUNK_REWRITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/drain/chunk.h"
+
+struct weir_chunk_rewriter {
+    const void *plan; /* borrowed: the same for all workers; const while they run */
+
+    /* Returns the memory of one state. Any thread. */
+    size_t (*state_bytes)(const void *plan, uint32_t chunk_bytes);
+
+    /* Makes the state of one worker for chunks of so many bytes; NULL: no memory. Coordinator. */
+    void *(*begin)(const void *plan, uint32_t chunk_bytes);
+    void (*end)(void *state); /* NULL is allowed. Coordinator, after the worker */
+
+    /* Rewrites a chunk with at least one record. The state's worker; allocates nothing that has no bound. */
+    void (*rewrite)(void *state, struct weir_chunk *chunk);
+};
+
+#define WEIR_CHUNK_REWRITERS_MAX 4u
+
+#endif

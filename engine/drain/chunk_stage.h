@@ -1,0 +1,188 @@
+/*
+ * The stage between the writer's queue and its output: threads work on whole chunks in parallel, and the writer appends
+ * what comes out in the order in which it took the chunks. A worker does two things with a chunk:
+ *
+ *     rewrite   each step of the setup in turn changes the records where they lie (chunk_rewriter.h)
+ *     pack      with -z, COMPRESSED records of the chunk go to the slot's buffer (format/zstd_pack.h)
+ *
+ *     slots, by free-running numbers:   completed <= appended <= submitted <= completed + slot_count
+ *     work, the waiting slots:          taken <= offered
+ *
+ *     writer                                                 worker
+ *     slot.chunk = ...; state = WAITING
+ *     work[n] = slot; offered = n + 1     (work-offered)     n < offered                            (work-offered)
+ *                                                            taken: n -> n + 1 by compare and swap  (work-taken)
+ *                                                            chunk rewritten, slot.data packed
+ *                                                            state = DONE                           (work-done)
+ *     state of the oldest slot            (work-done)
+ *     append to the output; reap; completed + 1
+ *
+ *     (work-offered) Release and acquire: the worker sees work[n] and the chunk of that slot.
+ *     (work-taken)   Acquire-release: one worker has the slot. A worker that reads a number which another one has left
+ *                    in taken sees that much offered.
+ *     (work-done)    Release and acquire: the writer sees the bytes of chunk and slot.
+ *
+ * The writer reuses work[n] once slot_count more slots were offered. By then slot n was completed, so it was taken. (A
+ * worker that read an old n may read the new entry: its exchange then fails.)
+ *
+ *     kick(), stop()                                         worker
+ *     offered, or stopping                (work-end)         bell  (worker-bell);  stopping         (work-end)
+ *     bell + 1                            (worker-bell)      no work, not stopping: sleepers + 1    (worker-bell)
+ *     sleepers > 0 -> futex wake          (worker-bell)      futex wait while the bell is as it was
+ *
+ *     (worker-bell)  Sequentially consistent on both sides, but for the worker's load of the bell: a worker that reads
+ *                    the bell after a ring sees the work that it was rung for. Otherwise the futex finds the bell
+ *                    changed, or the thread that rings finds the sleeper.
+ *     (work-end)     Release and acquire: a worker that sees the end sees all work that was offered before, and looks
+ *                    for work once more.
+ *
+ * Round markers and trains take a slot as well (the first chunk of a train does), and are DONE from the start: so the
+ * output has the order of the queue. The chunk stays with its slot until its bytes are on file, because a failed write
+ * is accounted sample by sample; the number of slots bounds the chunks held that way. With a level each slot has its
+ * own buffer: nothing is allocated while data flows.
+ *
+ * When the pool is nearly empty and the workers are behind, chunks go to the file uncompressed: consumers take both,
+ * and no event is lost because compression is slow. No chunk passes by a rewriting step: the file's attrs describe what
+ * comes out of the steps.
+ */
+#ifndef WEIR_ENGINE_DRAIN_CHUNK_STAGE_H
+#define WEIR_ENGINE_DRAIN_CHUNK_STAGE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "base/error.h"
+#include "engine/drain/chunk.h"
+#include "engine/drain/chunk_rewriter.h"
+
+struct weir_chunk_stage;
+struct weir_zstd_packer;
+
+enum weir_chunk_stage_state {
+    WEIR_CHUNK_STAGE_WAITING,
+    WEIR_CHUNK_STAGE_DONE,
+};
+
+struct weir_chunk_stage_slot {
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic(enum weir_chunk_stage_state) state; /* (work-done) */
+    struct weir_chunk *chunk; /* borrowed from the queue until completed, then NULL; written by the writer */
+    bool packs;               /* by the writer: the worker compresses the chunk */
+    uint8_t *data;            /* constant: the slot's buffer, 4096-aligned; owned by the stage. NULL without a level */
+    uint32_t *raw_ends;       /* constant: room for weir_zstd_pack(), which fills it; owned by the stage */
+    size_t bytes;             /* compressed; 0: the chunk goes to the file uncompressed. By the thread that sets DONE */
+};
+
+struct weir_chunk_stage_setup {
+    struct weir_chunk_rewriter rewriters[WEIR_CHUNK_REWRITERS_MAX]; /* in their order */
+    unsigned rewriter_count;
+    int level;            /* of zstd, 1 .. WEIR_ZSTD_LEVEL_MAX; 0: chunks are not packed */
+    unsigned workers;     /* threads; 0: kick() works (tests, simulated runs) */
+    uint32_t chunk_bytes; /* of the pool: the largest input */
+    int buffer_index;     /* under which the output knows the memory of the slots */
+};
+
+struct weir_chunk_stage_worker {
+    struct weir_chunk_stage *stage;         /* borrowed */
+    struct weir_zstd_packer *packer;        /* owned; NULL without a level */
+    void *states[WEIR_CHUNK_REWRITERS_MAX]; /* owned: of the rewriting steps */
+    pthread_t thread;
+    bool started;
+    pid_t tid;            /* once start() has returned */
+    uint64_t cpu_time_ns; /* once it has ended */
+};
+
+struct weir_chunk_stage_totals {
+    uint64_t in_bytes, out_bytes; /* of chunks that were compressed */
+    uint64_t raw_bytes;           /* with a level: of chunks that went out uncompressed */
+    uint64_t cpu_time_ns;         /* of the workers, once they have ended */
+};
+
+struct weir_chunk_stage {
+    struct weir_chunk_stage_setup setup;
+    struct weir_chunk_stage_slot *slots;           /* owned */
+    _Atomic(struct weir_chunk_stage_slot *) *work; /* owned: borrowed slots */
+    unsigned slot_count;                           /* a power of two; of work as well */
+    struct iovec memory;                           /* owned: the slots' buffers; empty without a level */
+    uint32_t *raw_ends;                            /* owned: those of all slots */
+    struct weir_chunk_stage_worker *workers;       /* owned; at least one, for its packer and states */
+    unsigned worker_count;
+
+    /* Writer only; readable by others after it was joined. */
+    uint64_t submitted, appended, completed;
+    struct weir_chunk_stage_totals totals;
+
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint32_t offered; /* (work-offered) */
+    _Atomic uint32_t bell;                                    /* (worker-bell); futex word */
+    _Atomic bool stopping;
+    _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint32_t taken; /* (work-taken) */
+    _Atomic uint32_t sleepers;
+    _Atomic uint32_t started;
+};
+
+/* Threads for a machine of so many CPUs: one for each eight, 16 at most, because they take CPU from the workload. */
+unsigned weir_chunk_stage_default_workers(unsigned cpus);
+
+/* Whether a setup gives a stage anything to do. */
+bool weir_chunk_stage_is_needed(const struct weir_chunk_stage_setup *setup);
+
+/* The memory of a stage of that setup: `least` from the start, `most` when all slots are full. Zeros when there is
+ * no memory. */
+struct weir_chunk_stage_memory {
+    uint64_t least, most;
+};
+struct weir_chunk_stage_memory weir_chunk_stage_memory_of(const struct weir_chunk_stage_setup *setup);
+
+/* Reserves all memory. 0 or -ENOMEM with err. */
+int weir_chunk_stage_init(struct weir_chunk_stage *stage, const struct weir_chunk_stage_setup *setup,
+                          struct weir_error *err);
+/* Ends the threads; frees all. NULL-safe; half-built fine. */
+void weir_chunk_stage_fini(struct weir_chunk_stage *stage);
+
+/* Starts the workers, at normal priority, wherever there is room. Signals must be blocked. 0 or -errno with err. */
+int weir_chunk_stage_start(struct weir_chunk_stage *stage, struct weir_error *err);
+
+/* Ends the workers once all offered work is done. The coordinator, after the writer has ended. */
+void weir_chunk_stage_stop(struct weir_chunk_stage *stage);
+
+/* ---- writer thread ---- */
+
+/* Whether submit() has a slot. */
+bool weir_chunk_stage_can_submit(const struct weir_chunk_stage *stage);
+
+/* Gives the next chunk, in the order of the file. pressed: the pool is nearly empty. Until next() returns the chunk,
+ * only the stage looks at its data. */
+void weir_chunk_stage_submit(struct weir_chunk_stage *stage, struct weir_chunk *chunk, bool pressed);
+
+/* Wakes workers for the chunks submitted since the last kick; without workers works on them now. */
+void weir_chunk_stage_kick(struct weir_chunk_stage *stage);
+
+struct weir_chunk_stage_result { /* the next bytes of the output */
+    struct weir_chunk *chunk;
+    const uint8_t *data;
+    size_t bytes;
+    int buffer_index;
+};
+
+/* The next result in order, if it is done. The caller appends it now, and gives the chunk to complete() later. */
+bool weir_chunk_stage_next(struct weir_chunk_stage *stage, struct weir_chunk_stage_result *result);
+
+/* What a chunk was packed to; valid until the next submit(). Empty: it was not packed. */
+struct weir_chunk_stage_bytes {
+    const uint8_t *data;
+    size_t count;
+    const uint32_t *raw_ends; /* as of weir_zstd_pack() */
+};
+
+/* Notes that a chunk of a result is on file or has failed. Its slot is free when all earlier slots are. (Around a
+ * rotation the chunks of two outputs complete independently.) */
+struct weir_chunk_stage_bytes weir_chunk_stage_complete(struct weir_chunk_stage *stage, const struct weir_chunk *chunk);
+
+/* Chunks submitted and not yet returned by next(). */
+unsigned weir_chunk_stage_backlog(const struct weir_chunk_stage *stage);
+
+#endif
