@@ -47,11 +47,12 @@ static const unsigned setup_flags[] = {
     0,
 };
 
-static int setup_ring(struct io_uring *ring, unsigned depth)
+/* more_flags: IORING_SETUP_R_DISABLED or 0. Returns 0 or -errno. */
+static int setup_ring(struct io_uring *ring, unsigned depth, unsigned more_flags)
 {
     int rc = -EINVAL;
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(setup_flags) && rc == -EINVAL; i++) {
-        struct io_uring_params params = {.flags = setup_flags[i]};
+        struct io_uring_params params = {.flags = setup_flags[i] | more_flags};
         rc = io_uring_queue_init_params(depth, ring, &params);
     }
     if (rc < 0)
@@ -78,6 +79,55 @@ static void register_resources(struct uring_queue *queue, const struct weir_io_q
         queue->registered_buffers = config->buffer_count;
 }
 
+/*
+ * Limits the ring to writes and syncs, for good, and starts it. io_uring also opens files, connects and more, without a
+ * system call that a seccomp filter sees (engine/kernel/thread_filter.h). Nothing can be registered any more.
+ * Linux 5.10. Returns 0 or -errno.
+ */
+static int restrict_and_enable(struct io_uring *ring)
+{
+    static const uint8_t operations[] = {IORING_OP_NOP, IORING_OP_WRITE, IORING_OP_WRITE_FIXED, IORING_OP_FSYNC};
+    static const uint8_t registrations[] = {IORING_UNREGISTER_FILES, IORING_UNREGISTER_BUFFERS};
+    struct io_uring_restriction allowed[WEIR_ARRAY_COUNT(operations) + WEIR_ARRAY_COUNT(registrations) + 1] = {
+        {.opcode = IORING_RESTRICTION_SQE_FLAGS_ALLOWED, .sqe_flags = IOSQE_FIXED_FILE},
+    };
+    unsigned count = 1;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(operations); i++, count++) {
+        allowed[count].opcode = IORING_RESTRICTION_SQE_OP;
+        allowed[count].sqe_op = operations[i];
+    }
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(registrations); i++, count++) {
+        allowed[count].opcode = IORING_RESTRICTION_REGISTER_OP;
+        allowed[count].register_op = registrations[i];
+    }
+    /* liburing 2.3 has functions for both and does not export them. */
+    int rc = io_uring_register((unsigned)ring->ring_fd, IORING_REGISTER_RESTRICTIONS, allowed, count);
+    return rc < 0 ? rc : io_uring_register((unsigned)ring->ring_fd, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
+}
+
+static int open_ring(struct uring_queue *queue, const struct weir_io_queue_config *config, unsigned more_flags)
+{
+    *queue = (struct uring_queue){.depth = config->depth};
+    int rc = setup_ring(&queue->ring, config->depth, more_flags);
+    if (rc < 0)
+        return rc;
+    for (unsigned i = 0; i < WEIR_IO_FILE_COUNT; i++)
+        queue->fds[i] = config->fds[i];
+    register_resources(queue, config);
+    return 0;
+}
+
+static int open_limited(struct uring_queue *queue, const struct weir_io_queue_config *config)
+{
+    int rc = open_ring(queue, config, IORING_SETUP_R_DISABLED);
+    if (rc < 0)
+        return rc;
+    rc = restrict_and_enable(&queue->ring);
+    if (rc < 0)
+        io_uring_queue_exit(&queue->ring);
+    return rc;
+}
+
 static int uring_open(void **out, const struct weir_io_queue_config *config, unsigned *registered)
 {
     weir_assert(config->depth >= 1 && config->depth <= WEIR_IO_DEPTH_MAX);
@@ -85,15 +135,13 @@ static int uring_open(void **out, const struct weir_io_queue_config *config, uns
     if (!queue)
         return -ENOMEM;
 
-    int rc = setup_ring(&queue->ring, config->depth);
+    int rc = open_limited(queue, config);
+    if (rc < 0)
+        rc = open_ring(queue, config, 0); /* registration is refused: without limits */
     if (rc < 0) {
         free(queue);
         return rc;
     }
-    queue->depth = config->depth;
-    for (unsigned i = 0; i < WEIR_IO_FILE_COUNT; i++)
-        queue->fds[i] = config->fds[i];
-    register_resources(queue, config);
     *registered = queue->registered_buffers;
     *out = queue;
     return 0;

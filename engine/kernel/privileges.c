@@ -13,6 +13,7 @@
 
 #include "base/bits.h"
 #include "base/remedy.h"
+#include "engine/kernel/thread_filter.h"
 
 /* Capabilities that the program file may have. None of them lets the caller open a file or become a user that he could
  * not without. */
@@ -100,11 +101,18 @@ void weir_privileges_drop_unneeded(void)
     if (caps)
         cap_set_proc(caps);
     cap_free(caps);
+    weir_thread_filters_make();
 }
 
-void weir_privileges_gain_none(void)
+static void gain_none(void)
 {
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); /* Linux 3.5; a kernel without it has no such limit */
+}
+
+void weir_privileges_execute_nothing(void)
+{
+    gain_none();
+    weir_thread_filter_enter(WEIR_THREAD_FILTER_RECORDER);
 }
 
 #define BIT(capability) (1ull << (capability))
@@ -122,14 +130,19 @@ static const uint64_t kept_by[] = {
         BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_FOWNER) | BIT(CAP_SYS_RESOURCE),
 };
 
+static const enum weir_thread_filter filter_of[] = {
+    [WEIR_PRIVILEGES_DATA] = WEIR_THREAD_FILTER_DATA,
+    [WEIR_PRIVILEGES_SIDEBAND] = WEIR_THREAD_FILTER_SIDEBAND,
+    [WEIR_PRIVILEGES_BUILD_IDS] = WEIR_THREAD_FILTER_FILES,
+    [WEIR_PRIVILEGES_PROC] = WEIR_THREAD_FILTER_FILES,
+};
+
 /* By capset(2), not with an allocated cap_t: malloc(3) would make an arena for each of hundreds of threads, which never
  * allocate again. */
-void weir_privileges_limit(enum weir_privileges_class class)
+static void limit_capabilities(enum weir_privileges_class class)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
-    if (class != WEIR_PRIVILEGES_FINISHER)
-        weir_privileges_gain_none();
     if (capget(&header, sets) < 0)
         return;
     uint64_t kept = kept_by[class];
@@ -142,4 +155,13 @@ void weir_privileges_limit(enum weir_privileges_class class)
         sets[i].permitted &= part;
     }
     capset(&header, sets);
+}
+
+void weir_privileges_limit(enum weir_privileges_class class)
+{
+    limit_capabilities(class);
+    if (class == WEIR_PRIVILEGES_FINISHER) /* executes commands; without them it has its parent's filter */
+        return;
+    gain_none();
+    weir_thread_filter_enter(filter_of[class]);
 }

@@ -2,10 +2,11 @@
  * weir keeps only the privileges that it needs.
  *
  *     start             weir refuses to run set-user-ID, set-group-ID, or with file capabilities beyond perf events
- *     events are open   the process drops the capabilities that it no longer needs, and gains none by executing a file
- *                       (no_new_privs), unless it is to execute the command of --on-rotate; the workload, which was
- *                       forked before, keeps its own
- *     threads           each keeps the capabilities of its class only, and has no_new_privs
+ *     events are open   the process drops the capabilities that it no longer needs. It executes no more files, unless
+ *                       it is to execute the command of --on-rotate. The workload, which was forked before, keeps its
+ *                       own
+ *     threads           each keeps the capabilities and the system calls of its class (engine/kernel/thread_filter.h),
+ *                       and has no_new_privs
  *
  * Capabilities and no_new_privs belong to a thread (capabilities(7), prctl(2)). Threads made later inherit them, and no
  * thread gets anything back. The bounding and inheritable sets stay as they are, so that an executed command has the
@@ -24,11 +25,13 @@
 int weir_privileges_check(struct weir_error *err);
 
 /* Drops the capabilities of the calling thread. It keeps those for events on CPUs that come later, for /proc, and for
- * files of other users that root writes; and those that it fails to drop. */
+ * files of other users that root writes; and those that it fails to drop. Makes the filters that the two functions
+ * below load. */
 void weir_privileges_drop_unneeded(void);
 
-/* Sets no_new_privs: no file that the calling thread or its children execute adds rights. */
-void weir_privileges_gain_none(void);
+/* Sets no_new_privs, and forbids system calls that the recorder never makes (WEIR_THREAD_FILTER_RECORDER). Binds the
+ * calling thread and threads that it starts later. */
+void weir_privileges_execute_nothing(void);
 
 enum weir_privileges_class {   /* of threads, each with what it keeps */
     WEIR_PRIVILEGES_DATA,      /* readers, writer, pool, compression: nothing */
@@ -38,8 +41,8 @@ enum weir_privileges_class {   /* of threads, each with what it keeps */
     WEIR_PRIVILEGES_FINISHER,  /* files of other users that root writes, room set aside for root; runs commands */
 };
 
-/* Drops the capabilities that the class of the calling thread does not need, and sets no_new_privs but for the
- * finisher. Call this once its priority is set. */
+/* Drops the capabilities that the class of the calling thread does not need. But for the finisher, sets no_new_privs
+ * and loads the class's filter. Call this once its priority is set. */
 void weir_privileges_limit(enum weir_privileges_class class);
 
 #endif

@@ -64,7 +64,7 @@ static int bring_up(struct weir_recording *recording, bool *workload_failed, str
     if (recording->options->caller.drop_privileges)
         weir_privileges_drop_unneeded(); /* before the threads start, which inherit the remaining privileges */
     if (recording->options->caller.drop_privileges && !recording->options->rotation.command)
-        weir_privileges_gain_none(); /* the command of --on-rotate may be any program of the user */
+        weir_privileges_execute_nothing(); /* the command of --on-rotate may be any program of the user */
     result = weir_recording_watch(recording, err);
     if (result < 0)
         return result;

@@ -2,7 +2,9 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -252,5 +254,29 @@ Test(uring_queue, one_enter_starts_and_reaps_all)
     while (count < (int)DEPTH)
         count += ops->reap(rig.queue, done, DEPTH, 1000);
     cr_assert_eq(count, DEPTH);
+    close_rig(&rig);
+}
+
+/* The ring of this process. */
+static int ring_fd(void)
+{
+    for (int fd = 3; fd < 64; fd++) {
+        char link[64], target[64] = "";
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        if (readlink(link, target, sizeof(target) - 1) > 0 && strcmp(target, "anon_inode:[io_uring]") == 0)
+            return fd;
+    }
+    return -1;
+}
+
+/* A ring without limits gives the credentials an id. */
+Test(uring_queue, ring_takes_no_registration_once_it_is_open)
+{
+    struct rig rig;
+    open_on_memory(&rig, 1);
+    int fd = ring_fd();
+    cr_assert_geq(fd, 0);
+    cr_assert_lt(syscall(SYS_io_uring_register, fd, IORING_REGISTER_PERSONALITY, NULL, 0), 0);
+    cr_assert_eq(errno, EACCES);
     close_rig(&rig);
 }

@@ -383,3 +383,55 @@ test_no_thread_gains_privileges_unless_weir_runs_a_command() {
         rm of-workload
     done
 }
+
+# Filters are built with libseccomp and without sanitizers.
+needs_filters() {
+    grep -q 'seccomp: \[ on' <<<"$("$WEIR_PROGRAM" version --build-options)" || skip "needs a build with libseccomp"
+    if grep -q -e __asan_init -e __tsan_init "$WEIR_PROGRAM"; then skip "needs a build without sanitizers"; fi
+}
+
+# filters_of NAME: how many bind weir's threads of that name.
+filters_of() {
+    local task
+    for task in /proc/"$weir"/task/*; do
+        if [ "$(cat "$task/comm")" = "$1" ]; then sed -n 's/^Seccomp_filters:.//p' "$task/status"; fi
+    done | sort -u | paste -sd ' '
+}
+
+# The coordinator's filter binds the other threads too. With a command of --on-rotate it has none.
+test_each_thread_has_the_filter_of_its_class() {
+    needs_filters
+    grep -q '^Seccomp_filters' /proc/self/status || skip "needs a kernel that counts filters (Linux 5.9)"
+    local own with name outer
+    own=$(sed -n 's/^Seccomp_filters:.//p' /proc/self/status)
+    for with in '' true; do
+        start_record it.data -a -z -e cpu-clock -F 99 --switch-output ${with:+--on-rotate "$with"} -- \
+            sh -c 'grep Seccomp_filters /proc/self/status >of-workload; exec sleep 100'
+        wait_until test -s of-workload
+        outer=$((own + 1 - ${#with} / 4))
+        expect_eq "filters of the coordinator with '$with'" "$(filters_of weir)" "$outer"
+        expect_eq "filters of the finisher with '$with'" "$(filters_of weir-finisher)" "$outer"
+        for name in weir-reader-0 weir-writer weir-pool weir-zstd-0 weir-sideband weir-build-ids weir-proc; do
+            expect_eq "filters of $name with '$with'" "$(filters_of $name)" $((outer + 1))
+        done
+        expect_eq "filters of the workload" "$(sed -n 's/^Seccomp_filters:.//p' of-workload)" "$own"
+        kill -INT "$weir"
+        await_record
+        rm of-workload
+    done
+}
+
+# A call that a filter forbids fails with EPERM. strace -Z writes the calls that fail; those of weir are all opens.
+test_no_thread_asks_for_what_its_filter_forbids() {
+    needs_filters
+    needs_program strace
+    strace -o /dev/null true 2>/dev/null || skip "needs to be allowed to trace: ptrace(2)"
+    local mode
+    for mode in "-z --switch-output=1s --switch-max-files=1 --buildid-dir cache" "-M 4M --all-cgroups" \
+        "--sync --status=json" "--overwrite --buildid-all"; do
+        # shellcheck disable=SC2086 # words
+        strace -f -Z -qq -o trace -e signal=none "$WEIR_PROGRAM" record -a -e sched:sched_switch -o it.data $mode -- \
+            sleep 1.5 >out 2>err || fail "status $? with '$mode': $(cat err)"
+        expect_eq "calls that are forbidden with '$mode'" "$(grep 'EPERM' trace || true)" ""
+    done
+}
