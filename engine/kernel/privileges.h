@@ -34,7 +34,7 @@ void weir_privileges_drop_unneeded(void);
 void weir_privileges_execute_nothing(void);
 
 enum weir_privileges_class {   /* of threads, each with what it keeps */
-    WEIR_PRIVILEGES_DATA,      /* readers, writer, pool, compression: nothing */
+    WEIR_PRIVILEGES_DATA,      /* readers, writer, pool, stage: nothing */
     WEIR_PRIVILEGES_SIDEBAND,  /* BPF programs, the kernel's addresses, cgroups, its own priority */
     WEIR_PRIVILEGES_BUILD_IDS, /* files that other processes have mapped, its own priority */
     WEIR_PRIVILEGES_PROC,      /* /proc of other processes */

@@ -2,7 +2,7 @@
  * Filters of system calls for the threads of a recording. A thread that somebody has taken over through a hostile
  * record, file or name can ask the kernel only for what its work needs.
  *
- *     data        readers, writer, pool, compression: open descriptors, io_uring, perf's ioctls
+ *     data        readers, writer, pool, stage: open descriptors, io_uring, perf's ioctls
  *     sideband    also: open for reading, look at names, read BPF programs
  *     files       build ids and /proc: open for reading, look at names
  *     recorder    coordinator, finisher, and threads that the coordinator starts: all calls but those that execute
