@@ -156,8 +156,10 @@ static const struct weir_option options[] = {
         .section = SECTION,
         .help = "record the last branches of these kinds: any, any_call, any_ret, ind_call, ind_jmp, call, cond, "
                 "in_tx, no_tx, abort_tx or stack",
-        .details = "Of user space (u), the kernel (k) or the hypervisor (hv); also save_type, no_flags, no_cycles and "
-                   "priv. Needs a CPU that records branches.",
+        .details =
+            "Of user space (u), the kernel (k) or the hypervisor (hv); also save_type, no_flags, no_cycles, hw_index, "
+            "priv, and counter (how often the events of the group occurred between branches). Needs a CPU that "
+            "records branches.",
     },
     {
         .short_name = 'I',

@@ -5,7 +5,7 @@ find_package(Threads REQUIRED)
 
 add_library(weir_flags INTERFACE)
 target_compile_definitions(weir_flags INTERFACE _GNU_SOURCE WEIR_VERSION="${PROJECT_VERSION}")
-target_include_directories(weir_flags INTERFACE ${CMAKE_SOURCE_DIR})
+target_include_directories(weir_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/uapi)
 target_compile_options(weir_flags INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
   -Wpointer-arith -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wno-missing-field-initializers -fno-strict-aliasing
   -fno-common)

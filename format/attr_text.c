@@ -114,6 +114,8 @@ static void append_flags(struct weir_buf *out, const struct perf_event_attr *att
     append_number(out, "inherit_thread", attr->inherit_thread);
     append_number(out, "remove_on_exec", attr->remove_on_exec);
     append_number(out, "sigtrap", attr->sigtrap);
+    append_number(out, "defer_callchain", attr->defer_callchain);
+    append_number(out, "defer_output", attr->defer_output);
 }
 
 void weir_attr_append_text(struct weir_buf *out, const struct perf_event_attr *attr)
@@ -143,4 +145,10 @@ void weir_attr_append_text(struct weir_buf *out, const struct perf_event_attr *a
     append_number(out, "aux_watermark", attr->aux_watermark);
     append_number(out, "sample_max_stack", attr->sample_max_stack);
     append_number(out, "aux_sample_size", attr->aux_sample_size);
+    append_number(out, "aux_start_paused", attr->aux_start_paused);
+    append_number(out, "aux_pause", attr->aux_pause);
+    append_number(out, "aux_resume", attr->aux_resume);
+    append_hex(out, "sig_data", attr->sig_data);
+    append_hex(out, "config3", attr->config3);
+    append_hex(out, "config4", attr->config4);
 }

@@ -11,7 +11,7 @@
 #include "format/perf_file.h"
 
 /* What is written of an attr is the kernel's structure up to one of the published sizes. */
-_Static_assert(sizeof(struct perf_event_attr) >= PERF_ATTR_SIZE_VER7, "perf_event_attr");
+_Static_assert(sizeof(struct perf_event_attr) == PERF_ATTR_SIZE_VER9, "perf_event_attr");
 WEIR_FIELD_AT(struct perf_event_attr, size, 4);
 WEIR_FIELD_AT(struct perf_event_attr, config, 8);
 WEIR_FIELD_AT(struct perf_event_attr, sample_period, 16);
@@ -29,7 +29,10 @@ WEIR_FIELD_AT(struct perf_event_attr, sample_regs_intr, PERF_ATTR_SIZE_VER3);
 WEIR_FIELD_AT(struct perf_event_attr, aux_watermark, PERF_ATTR_SIZE_VER4);
 WEIR_FIELD_AT(struct perf_event_attr, sample_max_stack, 108);
 WEIR_FIELD_AT(struct perf_event_attr, aux_sample_size, PERF_ATTR_SIZE_VER5);
+WEIR_FIELD_AT(struct perf_event_attr, aux_action, 116);
 WEIR_FIELD_AT(struct perf_event_attr, sig_data, PERF_ATTR_SIZE_VER6);
+WEIR_FIELD_AT(struct perf_event_attr, config3, PERF_ATTR_SIZE_VER7);
+WEIR_FIELD_AT(struct perf_event_attr, config4, PERF_ATTR_SIZE_VER8);
 
 #define FIELD_BYTES 8 /* every fixed field of a sample and of a trailer takes one u64 */
 
@@ -43,11 +46,10 @@ static const uint64_t sample_order[] = {
     (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | \
      PERF_SAMPLE_IDENTIFIER)
 
-/* Published sizes, ascending. The struct's own comes last: newer headers may know more than is named here. */
+/* Published sizes, ascending. */
 static const uint32_t attr_sizes[] = {
-    PERF_ATTR_SIZE_VER0, PERF_ATTR_SIZE_VER1, PERF_ATTR_SIZE_VER2,
-    PERF_ATTR_SIZE_VER3, PERF_ATTR_SIZE_VER4, PERF_ATTR_SIZE_VER5,
-    PERF_ATTR_SIZE_VER6, PERF_ATTR_SIZE_VER7, sizeof(struct perf_event_attr),
+    PERF_ATTR_SIZE_VER0, PERF_ATTR_SIZE_VER1, PERF_ATTR_SIZE_VER2, PERF_ATTR_SIZE_VER3, PERF_ATTR_SIZE_VER4,
+    PERF_ATTR_SIZE_VER5, PERF_ATTR_SIZE_VER6, PERF_ATTR_SIZE_VER7, PERF_ATTR_SIZE_VER8, PERF_ATTR_SIZE_VER9,
 };
 
 uint32_t weir_attr_least_size(const struct perf_event_attr *attr)

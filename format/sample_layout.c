@@ -134,7 +134,7 @@ static void take_branches(struct weir_sample *sample, const struct weir_sample_l
     if (layout->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX)
         sample->branch_hw_index = weir_cursor_u64(cursor);
     sample->branches = take_array(cursor, count, WEIR_BRANCH_ENTRY_BYTES);
-    if (layout->branch_sample_type & WEIR_SAMPLE_BRANCH_COUNTERS)
+    if (layout->branch_sample_type & PERF_SAMPLE_BRANCH_COUNTERS)
         take_array(cursor, count, WORD_BYTES);
 }
 

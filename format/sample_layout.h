@@ -14,9 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bits of sample_type and branch_sample_type that are newer than some kernel headers (Linux 6.8). */
-#define WEIR_SAMPLE_BRANCH_COUNTERS (1ull << 19)
-
 #define WEIR_LAYOUT_ABSENT (-1)
 
 struct weir_sample_layout {

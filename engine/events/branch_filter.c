@@ -1,4 +1,4 @@
-/* The words of -j. Pure; any thread. Source: branch_modes[], tools/perf/util/parse-branch-options.c, Linux 6.1. */
+/* The words of -j. Pure; any thread. Source: branch_modes[], tools/perf/util/parse-branch-options.c, Linux 6.12. */
 #include "engine/events/branch_filter.h"
 
 #include <errno.h>
@@ -35,7 +35,9 @@ static const struct branch_word {
     {"no_cycles", PERF_SAMPLE_BRANCH_NO_CYCLES},
     {"save_type", PERF_SAMPLE_BRANCH_TYPE_SAVE},
     {"stack", PERF_SAMPLE_BRANCH_CALL_STACK},
+    {"hw_index", PERF_SAMPLE_BRANCH_HW_INDEX},
     {"priv", PERF_SAMPLE_BRANCH_PRIV_SAVE},
+    {"counter", PERF_SAMPLE_BRANCH_COUNTERS},
 };
 
 static const struct branch_word *find_word(const char *text, size_t length)
@@ -64,7 +66,7 @@ static int fail_unknown(const char *text, size_t length, struct weir_error *err)
         weir_error_hint(err, "did you mean '%s'?", best);
     else
         weir_error_hint(err, "any, any_call, any_ret, ind_call, ind_jmp, call, cond, in_tx, no_tx, abort_tx, stack; "
-                             "of u, k, hv; with save_type, no_flags, no_cycles, priv");
+                             "of u, k, hv; with save_type, no_flags, no_cycles, hw_index, priv, counter");
     return -EINVAL;
 }
 

@@ -34,6 +34,7 @@ enum weir_event_term {
     WEIR_TERM_PERCORE = 1u << 10,
     WEIR_TERM_AUX_OUTPUT = 1u << 11,
     WEIR_TERM_AUX_SAMPLE_SIZE = 1u << 12,
+    WEIR_TERM_METRIC_ID = 1u << 13, /* perf stat's name of a metric's event; recording has no use for it */
 };
 
 /* Values of the terms; a field counts only when its bit is in `given`. */

@@ -13,6 +13,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "engine/events/registers.h"
+#include "format/event_desc.h"
 
 /* On every event: IP for samples; TID, TIME and CPU for samples and for the trailers of side records. */
 #define SAMPLE_TYPE_ALL (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
@@ -409,13 +410,11 @@ static struct perf_event_attr attr_of_text(const struct perf_event_attr *attr)
 {
     return (struct perf_event_attr){
         .type = attr->type,
-        .size = sizeof(*attr),
         .config = attr->config,
         .config1 = attr->config1,
         .config2 = attr->config2,
-#ifdef PERF_ATTR_SIZE_VER8
         .config3 = attr->config3,
-#endif
+        .config4 = attr->config4,
         .bp_type = attr->bp_type,
         .precise_ip = attr->precise_ip,
         .pinned = attr->pinned,
@@ -441,6 +440,15 @@ static void configure_common(struct perf_event_attr *attr, const struct weir_eve
     attr->enable_on_exec = leads && config->enable_on_exec && !config->starts_disabled;
     attr->use_clockid = config->samples.clock.given;
     attr->clockid = config->samples.clock.given ? config->samples.clock.id : 0;
+}
+
+/* The kernel reads attr.size bytes: those of Linux 5.13, or more for fields that came later and are in use. */
+static void configure_sizes(struct weir_event_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct perf_event_attr *attr = &list->events[i].attr;
+        attr->size = (uint32_t)weir_max_u64(PERF_ATTR_SIZE_VER7, weir_attr_least_size(attr));
+    }
 }
 
 static void configure_event(struct weir_event_list *list, size_t index, const struct weir_event_config *config)
@@ -481,6 +489,7 @@ void weir_event_list_configure(struct weir_event_list *list, const struct weir_e
     /* As in perf: unwinding needs data mappings beside the code. */
     for (size_t i = 0; any_copies_stacks(list) && i < list->count; i++)
         list->events[i].attr.mmap_data |= list->events[i].sideband && !list->events[i].all_tasks;
+    configure_sizes(list);
 }
 
 void weir_event_list_limit_to(struct weir_event_list *list, enum weir_event_side side)

@@ -28,7 +28,6 @@
 
 DROP_BITS(lost, read_format, PERF_FORMAT_LOST)
 DROP_FLAG(text_poke)
-DROP_BITS(branch_hw_index, branch_sample_type, PERF_SAMPLE_BRANCH_HW_INDEX)
 
 static bool drop_weight_struct(struct perf_event_attr *attr)
 {
@@ -45,15 +44,24 @@ static bool drop_bpf_records(struct perf_event_attr *attr)
     return had;
 }
 
-/* In call stacks only: with -j an option asks for the flags. */
-static bool drop_lbr_flags(struct perf_event_attr *attr)
+/* In call stacks only: with -j an option asks for the bits. */
+static bool drop_of_call_stack(struct perf_event_attr *attr, uint64_t bits)
 {
-    const uint64_t bits = PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_NO_CYCLES;
     bool is_call_stack = attr->branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK;
     bool had = is_call_stack && (attr->branch_sample_type & bits);
     if (had)
         attr->branch_sample_type &= ~bits;
     return had;
+}
+
+static bool drop_lbr_flags(struct perf_event_attr *attr)
+{
+    return drop_of_call_stack(attr, PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_NO_CYCLES);
+}
+
+static bool drop_lbr_hw_index(struct perf_event_attr *attr)
+{
+    return drop_of_call_stack(attr, PERF_SAMPLE_BRANCH_HW_INDEX);
 }
 
 DROP_FLAG(mmap2)
@@ -67,7 +75,7 @@ static const struct {
     {"PERF_FORMAT_LOST (Linux 6.0): losses are known from LOST records only", drop_lost},
     {"the weight in parts (Linux 5.12): it is one number", drop_weight_struct},
     {"text_poke records (Linux 5.8): changes of the kernel's code while it is recorded are not told", drop_text_poke},
-    {"the index of branch registers (Linux 5.7): call stacks cannot be stitched together", drop_branch_hw_index},
+    {"the index of branch registers (Linux 5.7): call stacks cannot be stitched together", drop_lbr_hw_index},
     {"ksymbol and bpf_event records (Linux 5.1)", drop_bpf_records},
     {"leaving flags and cycles out of call stacks (Linux 4.4): samples are larger", drop_lbr_flags},
     {"comm_exec (Linux 3.16): names by exec are like others", drop_comm_exec},
@@ -116,12 +124,16 @@ unsigned long weir_event_ladder_flags(const struct weir_event_ladder *ladder)
 
 /* ---- features that an option asks for ---- */
 
+DROP_BITS(config4, config4, UINT64_MAX)
+DROP_BITS(branch_counters, branch_sample_type, PERF_SAMPLE_BRANCH_COUNTERS)
+DROP_BITS(config3, config3, UINT64_MAX)
 DROP_BITS(branch_priv, branch_sample_type, PERF_SAMPLE_BRANCH_PRIV_SAVE)
 DROP_FLAG(build_id)
 DROP_BITS(code_page_size, sample_type, PERF_SAMPLE_CODE_PAGE_SIZE)
 DROP_BITS(data_page_size, sample_type, PERF_SAMPLE_DATA_PAGE_SIZE)
 DROP_FLAG(aux_output)
 DROP_BITS(physical_addresses, sample_type, PERF_SAMPLE_PHYS_ADDR)
+DROP_BITS(branch_hw_index, branch_sample_type, PERF_SAMPLE_BRANCH_HW_INDEX)
 DROP_BITS(branch_types, branch_sample_type, PERF_SAMPLE_BRANCH_TYPE_SAVE)
 DROP_FLAG(namespaces)
 DROP_FLAG(sample_max_stack)
@@ -191,11 +203,15 @@ static const struct {
     const char *need;
     bool (*drop)(struct perf_event_attr *attr);
 } asked[] = {
+    {"a term in config4", "Linux 7.0", drop_config4},
+    {"--branch-filter=counter", "Linux 6.8 and a CPU that counts events between branches", drop_branch_counters},
+    {"a term in config3", "Linux 6.3", drop_config3},
     {"--branch-filter=priv", "Linux 6.1", drop_branch_priv},
     {"--user-regs with vg", "Linux 6.1 and a CPU with SVE", drop_extended_user_regs},
     {"--buildid-mmap", "Linux 5.12", drop_build_id},
     {"--code-page-size", "Linux 5.11", drop_code_page_size},
     {"--data-page-size", "Linux 5.11", drop_data_page_size},
+    {"--branch-filter=hw_index", "Linux 5.7", drop_branch_hw_index},
     {"--all-cgroups", "Linux 5.7", drop_cgroups},
     {"to put pieces of an AUX area into samples", "Linux 5.5 and an AUX area event that can do it, as intel_pt can",
      drop_aux_samples},

@@ -98,8 +98,8 @@ void weir_event_terms_offer(struct weir_suggest *suggest, enum weir_event_term_p
 int weir_event_term_number(struct weir_event_parser *parser, const struct weir_event_term_text *term, uint64_t min,
                            uint64_t max, uint64_t *number);
 
-/* Clears, then sets bits of a config word. False: the attr of this build has no such word (config3: Linux 6.3). */
-bool weir_event_term_set_config(struct weir_event *event, unsigned word, uint64_t clear, uint64_t set);
+/* Clears, then sets bits of a config word, which is below WEIR_PMU_CONFIG_WORDS. */
+void weir_event_term_set_config(struct weir_event *event, unsigned word, uint64_t clear, uint64_t set);
 
 /* ---- one file for each kind of event ---- */
 

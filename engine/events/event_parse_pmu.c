@@ -112,13 +112,9 @@ static int apply_field(const struct build *build, const struct weir_event_term_t
         return result;
     if (format->word == 0)
         built(build)->aux_attr.config_given |= format->mask;
-    if (weir_event_term_set_config(built(build), format->word, build->replaces ? format->mask : 0,
-                                   weir_pmu_format_place(format, value)))
-        return 0;
-    return weir_error_set(build->parser->err, -EINVAL,
-                          "term '%s' at column %u: this build's perf_event_attr has no "
-                          "config%u",
-                          format->name, term->name.column, format->word);
+    weir_event_term_set_config(built(build), format->word, build->replaces ? format->mask : 0,
+                               weir_pmu_format_place(format, value));
+    return 0;
 }
 
 /* @SINK of CoreSight: the buffer for the trace. */

@@ -83,7 +83,7 @@ static int set_flag(struct weir_event *event, enum weir_event_term term, bool va
     return 0;
 }
 
-bool weir_event_term_set_config(struct weir_event *event, unsigned word, uint64_t clear, uint64_t set)
+void weir_event_term_set_config(struct weir_event *event, unsigned word, uint64_t clear, uint64_t set)
 {
     struct perf_event_attr *attr = &event->attr;
     if (word == 0)
@@ -92,13 +92,10 @@ bool weir_event_term_set_config(struct weir_event *event, unsigned word, uint64_
         attr->config1 = (attr->config1 & ~clear) | set;
     else if (word == 2)
         attr->config2 = (attr->config2 & ~clear) | set;
-#ifdef PERF_ATTR_SIZE_VER8
     else if (word == 3)
         attr->config3 = (attr->config3 & ~clear) | set;
-#endif
     else
-        return false;
-    return true;
+        attr->config4 = (attr->config4 & ~clear) | set;
 }
 
 /* One generic term. */
@@ -116,7 +113,9 @@ static const struct term_row rows[] = {
     {"config1", KIND_NUMBER, 0, 1, 0, UINT64_MAX, false},
     {"config2", KIND_NUMBER, 0, 2, 0, UINT64_MAX, false},
     {"config3", KIND_NUMBER, 0, 3, 0, UINT64_MAX, false},
+    {"config4", KIND_NUMBER, 0, 4, 0, UINT64_MAX, false},
     {"name", KIND_TEXT, 0, 0, 0, 0, false},
+    {"metric-id", KIND_TEXT, WEIR_TERM_METRIC_ID, 0, 0, 0, false},
     {"period", KIND_NUMBER, WEIR_TERM_PERIOD, 0, 1, INT64_MAX, false},
     {"freq", KIND_NUMBER, WEIR_TERM_FREQ, 0, 1, UINT32_MAX, false},
     {"branch_type", KIND_TEXT, WEIR_TERM_BRANCH, 0, 0, 0, false},
@@ -249,7 +248,9 @@ static int apply_text(struct weir_event_parser *parser, const struct weir_event_
         return apply_call_graph(parser, term, event);
     if (row->term == WEIR_TERM_BRANCH)
         return apply_branch_type(parser, term, event);
-    return apply_name(parser, term, event);
+    if (row->term == WEIR_TERM_METRIC_ID)
+        event->terms.given |= WEIR_TERM_METRIC_ID;
+    return row->term == WEIR_TERM_METRIC_ID ? 0 : apply_name(parser, term, event);
 }
 
 /* ---- application ---- */
@@ -274,10 +275,8 @@ int weir_event_term_apply(struct weir_event_parser *parser, const struct weir_ev
     }
     if (!is_config)
         return set_number(event, (enum weir_event_term)row->term, value);
-    if (weir_event_term_set_config(event, row->word, UINT64_MAX, value))
-        return 0;
-    return weir_error_set(parser->err, -EINVAL, "term '%s' at column %u: this build's perf_event_attr has no such word",
-                          row->name, term->name.column);
+    weir_event_term_set_config(event, row->word, UINT64_MAX, value);
+    return 0;
 }
 
 static int set_unknown(struct weir_event_parser *parser, const struct weir_event_term_text *term,

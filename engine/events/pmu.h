@@ -18,7 +18,7 @@
 
 #include "base/cpuset.h"
 
-#define WEIR_PMU_CONFIG_WORDS 4 /* config, config1, config2, config3 */
+#define WEIR_PMU_CONFIG_WORDS 5 /* config, config1, config2, config3, config4 */
 
 /* A named bit field; its bits need not be neighbors. */
 struct weir_pmu_format {

@@ -25,7 +25,7 @@ void full_sample_choose(struct perf_event_attr *attr, uint64_t *state)
         attr->sample_type &= ~(uint64_t)PERF_SAMPLE_WEIGHT_STRUCT; /* the kernel takes one of them */
     attr->read_format = test_random(state) & (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
                                               PERF_FORMAT_ID | PERF_FORMAT_GROUP | PERF_FORMAT_LOST);
-    attr->branch_sample_type = test_random(state) & (PERF_SAMPLE_BRANCH_HW_INDEX | WEIR_SAMPLE_BRANCH_COUNTERS);
+    attr->branch_sample_type = test_random(state) & (PERF_SAMPLE_BRANCH_HW_INDEX | PERF_SAMPLE_BRANCH_COUNTERS);
     attr->sample_regs_user = test_random(state) & 0xffffff;
     attr->sample_regs_intr = test_random(state) & 0xffff;
     attr->sample_stack_user = 8 * (uint32_t)(1 + test_random(state) % 2048);
@@ -76,7 +76,7 @@ static void put_branches(struct writer *writer, uint64_t kind)
     if (kind & PERF_SAMPLE_BRANCH_HW_INDEX)
         put_words(writer, 1);
     put_words(writer, 3 * count);
-    if (kind & WEIR_SAMPLE_BRANCH_COUNTERS)
+    if (kind & PERF_SAMPLE_BRANCH_COUNTERS)
         put_words(writer, count);
 }
 

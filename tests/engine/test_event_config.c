@@ -343,7 +343,7 @@ Test(event_config, attrs_are_perfs_but_for_the_documented_differences)
         cr_assert_eq(list.count, 2);
         struct perf_event_attr want = cases[i].perf;
         with_differences(&want);
-        want.size = sizeof(want);
+        want.size = PERF_ATTR_SIZE_VER7;
         if (!cases[i].event) /* differs between vendors, see the first row */
             want.exclude_guest = list.events[0].attr.exclude_guest;
         expect_attr(cases[i].command, &list.events[0].attr, &want);
@@ -358,7 +358,7 @@ Test(event_config, sideband_is_perfs_tracking_event_without_privileges_of_its_ow
         make_list(&list, &cases[i]);
         struct perf_event_attr want = perf_tracking;
         sideband_with_differences(&want, &cases[i].config);
-        want.size = sizeof(want);
+        want.size = PERF_ATTR_SIZE_VER7;
         expect_attr(cases[i].command, &list.events[1].attr, &want);
         weir_event_list_fini(&list);
     }
@@ -389,7 +389,7 @@ Test(event_config, samples_hold_what_perfs_hold)
         make_list(&list, &common);
         struct perf_event_attr want = row->perf, sideband = perf_tracking;
         with_differences(&want);
-        want.size = sideband.size = sizeof(want);
+        want.size = sideband.size = PERF_ATTR_SIZE_VER7;
         expect_attr(row->options, &list.events[0].attr, &want);
         sideband_with_differences(&sideband, &common.config);
         sideband_as_first_event(&sideband, &row->perf);

@@ -37,6 +37,7 @@ HAS(weight_struct, attr->sample_type &PERF_SAMPLE_WEIGHT_STRUCT)
 HAS(hw_index, attr->branch_sample_type &PERF_SAMPLE_BRANCH_HW_INDEX)
 HAS(bpf_records, attr->ksymbol || attr->bpf_event)
 HAS(no_flags, attr->branch_sample_type &(PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_NO_CYCLES))
+HAS(counters, attr->branch_sample_type &PERF_SAMPLE_BRANCH_COUNTERS)
 HAS(priv, attr->branch_sample_type &PERF_SAMPLE_BRANCH_PRIV_SAVE)
 HAS(build_id, attr->build_id)
 HAS(code_page_size, attr->sample_type &PERF_SAMPLE_CODE_PAGE_SIZE)
@@ -65,6 +66,16 @@ static const struct {
     bool (*has)(const struct perf_event_attr *attr);
     const char *hint;
 } asked[] = {
+    {"--branch-filter=counter",
+     {.branch_filter = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_COUNTERS},
+     false,
+     has_counters,
+     "--branch-filter=counter needs Linux 6.8 and a CPU that counts events between branches"},
+    {"--branch-filter=hw_index",
+     {.branch_filter = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_HW_INDEX},
+     false,
+     has_hw_index,
+     "--branch-filter=hw_index needs Linux 5.7"},
     {"--branch-filter=priv",
      {.branch_filter = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_PRIV_SAVE},
      false,

@@ -169,6 +169,19 @@ Test(event_parse_pmu, terms_give_the_attr_that_perf_opens)
     }
 }
 
+Test(event_parse_pmu, fields_and_terms_reach_the_newest_config_words)
+{
+    struct rig rig;
+    rig_init(&rig, FAKE_INTEL, "cpu/farther=5,farthest=0xff/,cpu/config3=7,config4=8/,cycles/config4=9/");
+    cr_assert_eq(rig.list.count, 3, "%s", rig.err.what);
+    cr_expect_eq(rig.list.events[0].attr.config3, 5);
+    cr_expect_eq(rig.list.events[0].attr.config4, 0xff00);
+    cr_expect_eq(rig.list.events[1].attr.config3, 7);
+    cr_expect_eq(rig.list.events[1].attr.config4, 8);
+    cr_expect_eq(rig.list.events[2].attr.config4, 9);
+    rig_fini(&rig);
+}
+
 Test(event_parse_pmu, modifiers_stand_behind_the_slash_with_or_without_a_colon)
 {
     static const char *const texts[] = {"cpu/event=1/pp", "cpu/event=1/:pp"};

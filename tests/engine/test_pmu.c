@@ -73,7 +73,7 @@ Test(pmu, description_has_what_can_be_understood)
     struct weir_pmu *pmu = find(&list, "cpu");
     cr_assert_eq(weir_pmu_describe(&list, pmu), 0);
     cr_assert_eq(weir_pmu_describe(&list, pmu), 0, "once is enough");
-    cr_expect_eq(pmu->format_count, 9);
+    cr_expect_eq(pmu->format_count, 10);
     cr_expect_eq(pmu->alias_count, 10);
     cr_expect(weir_cpuset_is_empty(&pmu->cpus));
     static const char *const bad[] = {"no_colon", "backwards", "too_wide", "other_word", "trailing", "empty"};

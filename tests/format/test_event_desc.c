@@ -52,7 +52,10 @@ Test(event_desc, least_size_is_the_published_one_that_holds_the_last_used_field)
         {offsetof(struct perf_event_attr, aux_watermark), 112},
         {offsetof(struct perf_event_attr, sample_max_stack), 112},
         {offsetof(struct perf_event_attr, aux_sample_size), 120},
+        {offsetof(struct perf_event_attr, aux_action), 120},
         {offsetof(struct perf_event_attr, sig_data), 128},
+        {offsetof(struct perf_event_attr, config3), 136},
+        {offsetof(struct perf_event_attr, config4), 144},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(cases); i++) {
         struct perf_event_attr attr = {0};
