@@ -29,6 +29,8 @@ static int adopt(struct weir_byte_source *source, int fd, bool is_owned, const c
         return weir_error_set_errno(err, code, "cannot read %s", shown);
     }
     *source = (struct weir_byte_source){.fd = fd, .is_owned = is_owned, .is_file = S_ISREG(status.st_mode)};
+    source->device = status.st_dev;
+    source->inode = status.st_ino;
     source->file_bytes = source->is_file ? (uint64_t)status.st_size : 0;
     snprintf(source->path, sizeof(source->path), "%s", shown);
     return 0;

@@ -19,6 +19,7 @@ struct weir_byte_source {
     bool is_owned;       /* fd is closed with the source; false: standard input */
     bool is_file;        /* a regular file: it has a size, and any offset can be read */
     uint64_t file_bytes; /* size at opening; 0 unless is_file */
+    uint64_t device, inode;
     char path[PATH_MAX]; /* for messages: "-" becomes "standard input" */
 };
 

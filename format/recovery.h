@@ -71,6 +71,7 @@ struct weir_recovery {
     size_t kept_count;
     struct weir_recovery_part *parts; /* owned; the files of a directory, by number */
     size_t part_count;
+    uint64_t device, inode;         /* which file the plan is for; of DIR/data */
     uint64_t records, samples;      /* in the kept data and in the tail */
     uint64_t data_end;              /* end of the kept data in the file */
     uint64_t said_end;              /* end of the data by the file's header; 0: unknown */

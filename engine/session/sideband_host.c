@@ -71,6 +71,10 @@ static void report(const struct weir_sideband_host *host, const struct weir_side
                     "more than %u files were mapped: the build ids of those that came later are not in the file; perf "
                     "finds these files by name",
                     WEIR_MAPPED_FILES_MAX);
+    if (counts->lacks_memory)
+        weir_notice(notices, WEIR_NOTICE_WARNING,
+                    "no memory for some mapped files (see ulimit -v and the cgroup's memory.max): their build ids are "
+                    "not in the file; perf finds these files by name");
     if (counts->unread > 0)
         weir_notice(notices, WEIR_NOTICE_WARNING,
                     "%llu build ids could not be read in time and are not in the file; perf finds these files by name",

@@ -239,6 +239,7 @@ static int64_t add(struct weir_mapped_files *files, const struct wanted *wanted)
     int64_t name = result < 0 ? result : append_name(files, wanted);
     if (name < 0) {
         files->left_out++;
+        files->without_memory += name == -ENOMEM;
         return name;
     }
     const struct weir_side_record *record = wanted->record;

@@ -77,7 +77,8 @@ struct weir_mapped_files {
     struct weir_hash_key key;     /* secret: the tasks that map files choose names, on some file systems also inodes */
     uint32_t first_new;           /* oldest object still to be read; WEIR_MAPPED_NONE: none */
     uint32_t last_new;
-    uint64_t left_out; /* records whose object found no room */
+    uint64_t left_out;       /* records whose object found no room */
+    uint64_t without_memory; /* of these: for want of memory, not by the bound */
 };
 
 void weir_mapped_files_init(struct weir_mapped_files *files);

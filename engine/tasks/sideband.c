@@ -378,7 +378,8 @@ static void count(struct weir_sideband *sideband)
     const struct weir_mapped_files *files = &sideband->files;
     counts->tasks = sideband->tasks.count;
     counts->files = files->seen;
-    counts->lacks_files = files->left_out > 0;
+    counts->lacks_files = files->left_out > files->without_memory;
+    counts->lacks_memory = files->without_memory > 0;
     counts->programs = sideband->programs.read;
     counts->programs_left_out = sideband->programs.left_out;
     for (uint32_t i = 0; i < files->count; i++)

@@ -74,6 +74,7 @@ struct weir_sideband_counts {
     uint64_t records;           /* side records taken in */
     uint64_t tasks;             /* in the map at the end */
     uint64_t files;             /* objects seen */
+    bool lacks_memory;          /* memory ran out for some mapped files */
     bool lacks_files;           /* more files were mapped than the table has room for */
     uint64_t build_ids;         /* objects whose build id is known */
     uint64_t programs;          /* BPF programs that were read */

@@ -407,12 +407,26 @@ static void enter(struct place *place)
     place->name = MAIN_FILE;
 }
 
+/* The plan was made by path, and its numbers would damage any other file. */
+static bool is_planned(int fd, const struct weir_recovery *recovery)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && status.st_dev == recovery->device && status.st_ino == recovery->inode;
+}
+
 static int recover_in_place(const struct place *place, const struct weir_recovery *recovery, struct weir_error *err)
 {
     if (recovery->is_whole)
         return 0;
     int fd = open_to_change(place, O_RDWR, err);
-    return fd < 0 ? fd : complete_main(fd, place, recovery, err);
+    if (fd < 0)
+        return fd;
+    if (is_planned(fd, recovery))
+        return complete_main(fd, place, recovery, err);
+    close(fd);
+    weir_error_set(err, -ESTALE, "cannot recover %s in place: another file has its name meanwhile", place->path);
+    weir_error_hint(err, "nothing was changed; run it again when nobody replaces the file");
+    return -ESTALE;
 }
 
 static int recover_to(const char *input_path, const char *output_path, const struct weir_recovery *recovery,

@@ -33,8 +33,8 @@ struct weir_recover_options {
  * first, then the header, with fsync(2) in between.
  *
  * 0; or with err, and the new output is removed (a directory, too): the errors of weir_recovery_child_plan(), -EEXIST
- * (the output exists), -errno of writing; in place also -EBUSY (a recorder still writes the file), -ELOOP and -EINVAL
- * (a file that has to change is a symbolic link, or has other hard links).
+ * (the output exists), -errno of writing; in place also -EBUSY (a recorder still writes the file), -ESTALE (another
+ * file has got its name), -ELOOP and -EINVAL (a file that has to change is a symbolic link, or has other hard links).
  */
 int weir_recover_run(const struct weir_recover_options *options, struct weir_recovery *recovery,
                      struct weir_error *err);

@@ -23,7 +23,7 @@ struct answer { /* as sent through the pipe; both ends are this program */
     int32_t result;
     uint32_t is_whole, is_same_boot, is_directory, is_stream; /* 0 or 1 */
     uint64_t part_count, tail_bytes, head_bytes, kept_count;  /* of the data behind this struct */
-    uint64_t records, samples, data_end, said_end, dropped_bytes;
+    uint64_t device, inode, records, samples, data_end, said_end, dropped_bytes;
     struct weir_perf_header header;
     uint64_t features[4];
 };
@@ -47,6 +47,8 @@ int weir_recovery_answer_write(int fd, int result, const struct weir_recovery *r
     said.tail_bytes = recovery->tail.used;
     said.head_bytes = recovery->head.used;
     said.kept_count = recovery->kept_count;
+    said.device = recovery->device;
+    said.inode = recovery->inode;
     said.records = recovery->records;
     said.samples = recovery->samples;
     said.data_end = recovery->data_end;
@@ -173,6 +175,8 @@ static int take_plan(int fd, const struct answer *said, const char *path, struct
     recovery->is_same_boot = said->is_same_boot;
     recovery->is_directory = said->is_directory;
     recovery->is_stream = said->is_stream;
+    recovery->device = said->device;
+    recovery->inode = said->inode;
     recovery->records = said->records;
     recovery->samples = said->samples;
     recovery->data_end = said->data_end;

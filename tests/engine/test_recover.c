@@ -397,3 +397,57 @@ Test(recover, directory_that_is_exchanged_is_not_recovered_in_place_elsewhere, .
     make_directory();
     attack("dir", NULL, 12);
 }
+
+/* ---- another file gets the name in the middle of a recovery ---- */
+
+static void read_file(struct weir_buf *bytes, const char *name)
+{
+    char path[PATH_MAX];
+    temp_tree_path(&tree, name, path);
+    weir_buf_reset(bytes);
+    cr_assert_eq(weir_buf_append_file(bytes, path), 0);
+}
+
+static bool is_same(const struct weir_buf *a, const struct weir_buf *b)
+{
+    return a->used == b->used && memcmp(a->data, b->data, a->used) == 0;
+}
+
+/* Two files of which each is as it was or as its own recovery makes it, whichever has the name at which call. */
+Test(recover, file_that_is_exchanged_is_not_recovered_by_the_plan_of_another, .timeout = 120)
+{
+    static const char *const names[] = {"perf.data", "other"};
+    struct weir_buf damaged[2] = {WEIR_BUF_INIT, WEIR_BUF_INIT}, whole[2] = {WEIR_BUF_INIT, WEIR_BUF_INIT};
+    struct weir_buf now = WEIR_BUF_INIT;
+    char root[PATH_MAX];
+    temp_tree_path(&tree, "", root);
+    int root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    weir_buf_append(&damaged[0], image.data, image.used);
+    weir_buf_append(&damaged[1], image.data, image.used - 10000);
+    weir_record_finished_round(&damaged[1]);
+    weir_buf_append_zeros(&damaged[1], 300);
+    for (size_t i = 0; i < 2; i++) {
+        temp_tree_write(&tree, "perf.data", damaged[i].data, damaged[i].used);
+        cr_assert_eq(run(NULL), 0, "%s", err.what);
+        read_file(&whole[i], "perf.data");
+    }
+    unsigned refused = 0;
+    for (unsigned call = 0, reached = 1; reached > 0; call++) {
+        for (size_t i = 0; i < 2; i++)
+            temp_tree_write(&tree, names[i], damaged[i].data, damaged[i].used);
+        swapper_arm(root_fd, "perf.data", "other", call, SWAPPER_STAYS);
+        refused += run(NULL) == -ESTALE;
+        reached = swapper_disarm();
+        for (size_t i = 0; i < 2; i++) {
+            read_file(&now, names[i]);
+            cr_assert(is_same(&now, &damaged[i]) || is_same(&now, &whole[i]), "%s at call %u", names[i], call);
+        }
+    }
+    cr_assert_geq(refused, 1);
+    close(root_fd);
+    weir_buf_fini(&now);
+    for (size_t i = 0; i < 2; i++) {
+        weir_buf_fini(&damaged[i]);
+        weir_buf_fini(&whole[i]);
+    }
+}
