@@ -2,8 +2,12 @@
 #include "format/attr_text.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/bits.h"
+
+#define FLAGS_OFFSET 40u
+#define NAMED_FLAGS  40u /* flags that have names here */
 
 /* ---- sets of bits by name ---- */
 
@@ -74,6 +78,13 @@ static void append_hex(struct weir_buf *out, const char *name, uint64_t value)
         weir_buf_printf(out, ", %s: %#" PRIx64, name, value);
 }
 
+uint64_t weir_attr_flags(const struct perf_event_attr *attr)
+{
+    uint64_t flags;
+    memcpy(&flags, (const uint8_t *)attr + FLAGS_OFFSET, sizeof(flags));
+    return flags;
+}
+
 /* In the order of their bits. */
 static void append_flags(struct weir_buf *out, const struct perf_event_attr *attr)
 {
@@ -116,6 +127,10 @@ static void append_flags(struct weir_buf *out, const struct perf_event_attr *att
     append_number(out, "sigtrap", attr->sigtrap);
     append_number(out, "defer_callchain", attr->defer_callchain);
     append_number(out, "defer_output", attr->defer_output);
+    for (unsigned bit = NAMED_FLAGS; bit < 64; bit++) {
+        if (weir_attr_flags(attr) >> bit & 1)
+            weir_buf_printf(out, ", bit %u: 1", bit);
+    }
 }
 
 void weir_attr_append_text(struct weir_buf *out, const struct perf_event_attr *attr)

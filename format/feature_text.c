@@ -2,7 +2,8 @@
  * Features as text. Each layout is a line in a small language: text stands for itself, %u and %U read a u32 and a u64,
  * %s reads a perf string, and {...} repeats as often as the u32 before it says. Any thread.
  *
- * Source of the layouts: the write_*() functions in tools/perf/util/header.c of Linux 6.12.
+ * Source of the layouts: the write_*() functions in tools/perf/util/header.c of Linux 6.12, and of Linux 7.1 for the
+ * features from CPU_DOMAIN_INFO on.
  */
 #include "format/feature_text.h"
 
@@ -19,6 +20,7 @@
 #define DEPTH_MAX      4u
 #define INDEX_SHOWN    16u /* entries */
 #define WORD_BITS      64u
+#define NAMED_DOMAINS  17u /* the version of /proc/schedstat since which domains have names */
 
 static const struct {
     const char *name, *layout;
@@ -54,6 +56,9 @@ static const struct {
     [WEIR_FEATURE_CLOCK_DATA] = {"CLOCK_DATA", "version %u, clock %u: %U ns since 1970 are %U ns"},
     [WEIR_FEATURE_HYBRID_TOPOLOGY] = {"HYBRID_TOPOLOGY", "{%s CPUs %s; }"},
     [WEIR_FEATURE_PMU_CAPS] = {"PMU_CAPS", "{{%s=%s }of %s; }"},
+    [WEIR_FEATURE_CPU_DOMAIN_INFO] = {"CPU_DOMAIN_INFO", ""},
+    [WEIR_FEATURE_E_MACHINE] = {"E_MACHINE", "machine %u, flags %u"},
+    [WEIR_FEATURE_CLN_SIZE] = {"CLN_SIZE", "%u bytes"},
 };
 
 const char *weir_feature_name(unsigned bit)
@@ -210,6 +215,24 @@ static void append_aux_index(struct writer *writer)
         weir_buf_printf(writer->out, ", and %" PRIu64 " more", count - INDEX_SHOWN);
 }
 
+/* Per CPU, up to the end: u32 number, u32 domains; per domain u32 level, its name, its CPUs as a mask and as a list. */
+static void append_domains(struct writer *writer)
+{
+    struct weir_cursor *cursor = &writer->cursor;
+    uint32_t version = weir_cursor_u32(cursor), levels = weir_cursor_u32(cursor);
+    if (!cursor->failed)
+        weir_buf_printf(writer->out, "version %" PRIu32 ", %" PRIu32 " levels", version, levels);
+    while (cursor->bytes > 0 && may_go_on(writer)) {
+        write_layout(writer, "; CPU %u:", 0);
+        uint32_t count = weir_cursor_u32(cursor);
+        for (uint32_t i = 0; i < count && may_go_on(writer); i++) {
+            write_layout(writer, version >= NAMED_DOMAINS ? " %u %s" : " %u", 0);
+            weir_cursor_string(cursor); /* the same CPUs as a mask */
+            write_layout(writer, " CPUs %s", 0);
+        }
+    }
+}
+
 bool weir_feature_text_append(unsigned bit, const uint8_t *payload, size_t bytes, struct weir_buf *out)
 {
     if (bit == WEIR_FEATURE_BUILD_ID)
@@ -231,6 +254,8 @@ bool weir_feature_text_append(unsigned bit, const uint8_t *payload, size_t bytes
         append_bpf_types(&writer);
     else if (bit == WEIR_FEATURE_MEM_TOPOLOGY)
         append_memory_nodes(&writer);
+    else if (bit == WEIR_FEATURE_CPU_DOMAIN_INFO)
+        append_domains(&writer);
     else
         write_layout(&writer, known[bit].layout, 0);
     if (writer.cursor.failed)

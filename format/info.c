@@ -62,6 +62,11 @@ static void append_event(const struct weir_input_event *event, const struct weir
     weir_buf_printf(
         out, "\n                %" PRIu64 " samples, %" PRIu64 " lost, shed %" PRIu64 ", throttled %" PRIu64 " times\n",
         counts->samples, total_lost(counts->lost_samples, counts->lost), counts->shed, counts->throttles);
+    weir_buf_printf(out, "                attr ");
+    weir_attr_append_text(out, attr);
+    if (event->unknown_bytes > 0)
+        weir_buf_printf(out, ", %u unknown bytes", event->unknown_bytes);
+    weir_buf_append_u8(out, '\n');
 }
 
 static void append_features(const struct weir_perf_input *input, struct weir_buf *out)
@@ -79,6 +84,8 @@ static void append_features(const struct weir_perf_input *input, struct weir_buf
         int found = weir_perf_input_feature(input, bit, &payload, &err);
         if (found == -ENOMEM)
             weir_buf_fail(out, found);
+        else if (found == 0)
+            weir_buf_printf(out, "unknown");
         else if (found == 1)
             weir_feature_text_append(bit, payload.data, payload.used, out);
         else
@@ -188,12 +195,16 @@ static void append_json_events(const struct weir_perf_input *input, const struct
         weir_buf_printf(
             out,
             ",\"type\":%u,\"config\":%" PRIu64 ",\"sample_period\":%" PRIu64 ",\"freq\":%s"
-            ",\"sample_type\":%" PRIu64 ",\"read_format\":%" PRIu64 ",\"ids\":%zu,\"samples\":%" PRIu64
+            ",\"sample_type\":%" PRIu64 ",\"read_format\":%" PRIu64 ",\"attr_size\":%u,\"flags\":\"%#" PRIx64
+            "\",\"config1\":%" PRIu64 ",\"config2\":%" PRIu64 ",\"config3\":%" PRIu64 ",\"config4\":%" PRIu64
+            ",\"aux_action\":%" PRIu32 ",\"unknown_attr_bytes\":%u,\"ids\":%zu,\"samples\":%" PRIu64
             ",\"lost_samples\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"shed\":%" PRIu64 ",\"throttles\":%" PRIu64 "}",
             event->attr.type, (uint64_t)event->attr.config, (uint64_t)event->attr.sample_period,
             event->attr.freq ? "true" : "false", (uint64_t)event->attr.sample_type, (uint64_t)event->attr.read_format,
-            event->id_count, scan->events[i].samples, scan->events[i].lost_samples, scan->events[i].lost,
-            scan->events[i].shed, scan->events[i].throttles);
+            event->attr.size, weir_attr_flags(&event->attr), (uint64_t)event->attr.config1,
+            (uint64_t)event->attr.config2, (uint64_t)event->attr.config3, (uint64_t)event->attr.config4,
+            (uint32_t)event->attr.aux_action, event->unknown_bytes, event->id_count, scan->events[i].samples,
+            scan->events[i].lost_samples, scan->events[i].lost, scan->events[i].shed, scan->events[i].throttles);
     }
     weir_buf_printf(out, "]");
 }

@@ -24,8 +24,9 @@
 
 /* Copies the attr into this program's structure: fields that are not in the recording are 0, unknown ones are left
  * out. */
-static int read_attr(struct perf_event_attr *attr, const struct weir_input_attr *from, struct weir_error *err)
+static int read_attr(struct weir_input_event *event, const struct weir_input_attr *from, struct weir_error *err)
 {
+    struct perf_event_attr *attr = &event->attr;
     uint32_t said = from->attr_bytes >= PERF_ATTR_SIZE_VER0 ? weir_load_u32(from->attr + ATTR_SIZE_OFFSET) : 0;
     if (said == 0)
         said = PERF_ATTR_SIZE_VER0; /* perf_event_open(2): before 2.6.33 nobody set it */
@@ -35,6 +36,8 @@ static int read_attr(struct perf_event_attr *attr, const struct weir_input_attr 
     memset(attr, 0, sizeof(*attr));
     memcpy(attr, from->attr, weir_min_u64(said, sizeof(*attr)));
     attr->size = said;
+    for (uint32_t at = sizeof(*attr); at < said; at++)
+        event->unknown_bytes += from->attr[at] != 0;
     return 0;
 }
 
@@ -70,7 +73,7 @@ int weir_input_events_add(struct weir_input_events *events, const struct weir_in
     size_t index = events->count;
     struct weir_input_event *event = &events->list[index];
     *event = (struct weir_input_event){0};
-    int result = read_attr(&event->attr, attr, err);
+    int result = read_attr(event, attr, err);
     if (result < 0)
         return result;
     weir_sample_layout_init(&event->layout, &event->attr);

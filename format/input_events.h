@@ -18,6 +18,7 @@
 
 struct weir_input_event {
     struct perf_event_attr attr; /* fields that the recording's attr is too short for are 0 */
+    unsigned unknown_bytes;      /* of the recording's attr: not 0, behind the newest word that this version knows */
     struct weir_sample_layout layout;
     char *name;    /* owned; from EVENT_DESC or EVENT_UPDATE, otherwise made from the attr */
     uint64_t *ids; /* owned */

@@ -147,6 +147,15 @@ static void append_symbol(const struct weir_text_record *record, struct weir_buf
     append_tail(record, 24, out);
 }
 
+static void append_deferred_chain(const struct weir_text_record *record, struct weir_buf *out)
+{
+    uint64_t count = weir_min_u64(weir_text_u64_at(record, 16), (record->body_bytes - 24) / sizeof(uint64_t));
+    weir_buf_printf(out, " cookie: %#" PRIx64 "\n... FP chain: nr:%" PRIu64 "\n", weir_text_u64_at(record, 8), count);
+    for (uint64_t i = 0; i < count; i++)
+        weir_buf_printf(out, "..... %2" PRIu64 ": %016" PRIx64 "\n", i,
+                        weir_text_u64_at(record, 24 + i * sizeof(uint64_t)));
+}
+
 /* The records that are a few numbers. */
 static void append_numbers(const struct weir_text_record *record, struct weir_buf *out)
 {
@@ -180,8 +189,7 @@ static void append_numbers(const struct weir_text_record *record, struct weir_bu
         weir_buf_printf(out, " hw_id: %#" PRIx64 "\n", weir_text_u64_at(record, 8));
         break;
     case WEIR_RECORD_CALLCHAIN_DEFERRED:
-        weir_buf_printf(out, " cookie: %#" PRIx64 " nr: %" PRIu64 "\n", weir_text_u64_at(record, 8),
-                        weir_text_u64_at(record, 16));
+        append_deferred_chain(record, out);
         break;
     default:
         weir_buf_append_u8(out, '\n');

@@ -1,6 +1,9 @@
 /*
  * The on-disk structures of perf.data (tools/perf/Documentation/perf.data-file-format.txt and tools/perf/util/header.h
- * of Linux 6.12), and the records that perf adds to the kernel's (tools/lib/perf/include/perf/event.h).
+ * of Linux 6.12), and the records that perf adds to the kernel's (tools/lib/perf/include/perf/event.h). Newer than 6.12
+ * are, as the header of Linux 7.1 has them: CALLCHAIN_DEFERRED (include/uapi/linux/perf_event.h, 6.19), COMPRESSED2
+ * (6.16), BPF_METADATA (6.17), SCHEDSTAT_CPU and _DOMAIN (7.0, with their counters in schedstat-v15.h to -v17.h), the
+ * features CPU_DOMAIN_INFO and E_MACHINE (7.0) and CLN_SIZE (7.1).
  *
  * Little endian. Each declaration asserts its size and offsets; docs/format.md lists them all, and
  * tests/format/test_document.c compares the two.
@@ -101,8 +104,18 @@ enum weir_perf_feature {
     WEIR_FEATURE_CLOCK_DATA = 29,
     WEIR_FEATURE_HYBRID_TOPOLOGY = 30,
     WEIR_FEATURE_PMU_CAPS = 31,
-    WEIR_FEATURE_LAST = 32, /* HEADER_LAST_FEATURE: in a stream, ends the features */
+    WEIR_FEATURE_CPU_DOMAIN_INFO = 32,
+    WEIR_FEATURE_E_MACHINE = 33,
+    WEIR_FEATURE_CLN_SIZE = 34,
 };
+
+/* HEADER_LAST_FEATURE of perf 5.19 to 6.19: in a stream, a record of this feature without a payload ends the features.
+ * It is 33 to 35 in later versions, which have a payload for 32. */
+#define WEIR_FEATURE_LAST 32u
+
+/* PERF_CONTEXT_USER_DEFERRED in a call chain (Linux 6.19): the user's frames are in the CALLCHAIN_DEFERRED record with
+ * the cookie that follows. */
+#define WEIR_CONTEXT_USER_DEFERRED ((uint64_t)-640)
 
 /* PERF_RECORD_CALLCHAIN_DEFERRED, of kernels newer than the headers here. */
 #define WEIR_RECORD_CALLCHAIN_DEFERRED 22u
@@ -130,6 +143,8 @@ enum weir_user_record {
     WEIR_RECORD_FINISHED_INIT = 82,
     WEIR_RECORD_COMPRESSED2 = 83, /* Linux 6.16 */
     WEIR_RECORD_BPF_METADATA = 84,
+    WEIR_RECORD_SCHEDSTAT_CPU = 85,
+    WEIR_RECORD_SCHEDSTAT_DOMAIN = 86,
 };
 
 /* misc of a LOST_SAMPLES record from weir: weir dropped the samples, not the kernel, which never sets this bit there.

@@ -23,7 +23,7 @@
 
 #define WEIR_PIPE_HEADER_BYTES 16u /* magic and size, the whole header of a pipe */
 #define WEIR_FEATURE_BITS      256u
-#define WEIR_FEATURES_KNOWN    32u /* features with known contents are below this */
+#define WEIR_FEATURES_KNOWN    35u /* features with known contents are below this */
 #define WEIR_FEATURE_MAX_BYTES (64ull << 20)
 
 /* Hears how far the reading is: the offset of a record in its file, about each mebibyte, and the size of the file (0: a

@@ -25,8 +25,10 @@ int weir_perf_input_feature(const struct weir_perf_input *input, unsigned bit, s
     if (!weir_perf_input_has_feature(input, bit))
         return 0;
     if (input->is_pipe) {
-        const struct weir_buf *payload = &input->payloads[bit % WEIR_FEATURES_KNOWN];
-        weir_buf_append(out, payload->data, bit < WEIR_FEATURES_KNOWN ? payload->used : 0);
+        if (bit >= WEIR_FEATURES_KNOWN)
+            return 0; /* its contents were not kept */
+        const struct weir_buf *payload = &input->payloads[bit];
+        weir_buf_append(out, payload->data, payload->used);
         int result = weir_buf_error(out);
         return result < 0 ? weir_error_set_errno(err, result, "cannot read %s", input->source.path) : 1;
     }

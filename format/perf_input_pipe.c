@@ -63,8 +63,13 @@ static int absorb_feature(struct weir_perf_input *input, const struct weir_recor
 {
     struct weir_cursor cursor = {.data = record->data + HEADER_BYTES, .bytes = record->bytes - HEADER_BYTES};
     uint64_t bit = weir_cursor_u64(&cursor);
-    if (cursor.failed || bit >= WEIR_FEATURES_KNOWN || weir_perf_input_has_feature(input, (unsigned)bit))
+    bool is_end = bit >= WEIR_FEATURE_LAST && cursor.bytes == 0;
+    if (cursor.failed || is_end || bit >= WEIR_FEATURE_BITS || weir_perf_input_has_feature(input, (unsigned)bit))
         return 0; /* the first one counts: memory stays bounded by one payload per feature */
+    if (bit >= WEIR_FEATURES_KNOWN) {
+        set_feature(input, bit); /* to name it; its contents are not kept */
+        return 0;
+    }
     struct weir_buf *payload = &input->payloads[bit];
     weir_buf_append(payload, cursor.data, cursor.bytes);
     if (weir_buf_error(payload) < 0)

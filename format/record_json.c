@@ -15,6 +15,7 @@
 #include "format/kernel_record_text.h"
 #include "format/perf_file.h"
 #include "format/sample_layout.h"
+#include "format/schedstat_text.h"
 #include "format/text_out.h"
 #include "format/user_record_text.h"
 
@@ -24,6 +25,12 @@
 #define ENTRY_BYTES     32u /* of ID_INDEX */
 #define THREAD_BYTES    24u
 #define STAT_PAIR_BYTES 16u
+
+/* Of BPF_METADATA: a program's name (KSYM_NAME_LEN bytes), u64 count, per variable a key and a value. */
+#define PROGRAM_NAME_BYTES   512u
+#define METADATA_ENTRIES_AT  528u
+#define METADATA_ENTRY_BYTES 320u
+#define METADATA_KEY_BYTES   64u
 
 static void append_u64(const char *name, uint64_t value, struct weir_buf *out)
 {
@@ -247,6 +254,26 @@ static void append_build_id(const struct weir_text_record *record, struct weir_b
     append_hex("build_id", record->data + 12, weir_build_id_record_bytes(record), out);
 }
 
+static void append_variable(const uint8_t *entry, uint64_t n, struct weir_buf *out)
+{
+    (void)n;
+    weir_buf_printf(out, "{\"key\":");
+    weir_text_append_json(out, entry, METADATA_KEY_BYTES);
+    weir_buf_printf(out, ",\"value\":");
+    weir_text_append_json(out, entry + METADATA_KEY_BYTES, METADATA_ENTRY_BYTES - METADATA_KEY_BYTES);
+    weir_buf_append_u8(out, '}');
+}
+
+/* Read-only variables of a BPF program whose names begin with bpf_metadata_. */
+static void append_metadata(const struct weir_text_record *record, struct weir_buf *out)
+{
+    weir_buf_printf(out, ",\"prog_name\":");
+    weir_text_append_json(out, record->data + sizeof(struct perf_event_header), PROGRAM_NAME_BYTES);
+    append_list("variables", record, METADATA_ENTRIES_AT,
+                weir_text_u64_at(record, sizeof(struct perf_event_header) + PROGRAM_NAME_BYTES), METADATA_ENTRY_BYTES,
+                append_variable, out);
+}
+
 static void append_of_user(const struct weir_text_record *record, struct weir_buf *out)
 {
     switch (record->type) {
@@ -274,6 +301,13 @@ static void append_of_user(const struct weir_text_record *record, struct weir_bu
         break;
     case WEIR_RECORD_TIME_CONV:
         append_conversion(record, out);
+        break;
+    case WEIR_RECORD_BPF_METADATA:
+        append_metadata(record, out);
+        break;
+    case WEIR_RECORD_SCHEDSTAT_CPU:
+    case WEIR_RECORD_SCHEDSTAT_DOMAIN:
+        weir_schedstat_json_append(record, out);
         break;
     default:
         break;

@@ -88,7 +88,12 @@ static const struct weir_record_schema schemas[WEIR_RECORD_TYPES] = {
     [WEIR_RECORD_COMPRESSED] = {"COMPRESSED", 8, NULL},
     [WEIR_RECORD_FINISHED_INIT] = {"FINISHED_INIT", 8, NULL},
     [WEIR_RECORD_COMPRESSED2] = {"COMPRESSED2", 16, FIELDS({"data_size", 8, U64})},
-    [WEIR_RECORD_BPF_METADATA] = {"BPF_METADATA", 16, NULL},
+    [WEIR_RECORD_BPF_METADATA] = {"BPF_METADATA", 528, FIELDS({"nr_entries", 520, U64})},
+    [WEIR_RECORD_SCHEDSTAT_CPU] = {"SCHEDSTAT_CPU", 72,
+                                   FIELDS({"timestamp", 8, U64}, {"cpu", 16, U32}, {"version", 20, U16})},
+    [WEIR_RECORD_SCHEDSTAT_DOMAIN] = {"SCHEDSTAT_DOMAIN", 168,
+                                      FIELDS({"timestamp", 8, U64}, {"cpu", 16, U32}, {"version", 20, U16},
+                                             {"domain", 22, U16})},
 };
 
 const struct weir_record_schema *weir_record_schema(uint32_t type)

@@ -2,7 +2,7 @@
  * The record types of perf.data: their names, and their fields at fixed offsets. JSON shows these fields, and a record
  * must be long enough for them. Constant data; any thread.
  *
- * Source: include/uapi/linux/perf_event.h of Linux 6.18 (enum perf_event_type), tools/lib/perf/include/perf/event.h and
+ * Source: include/uapi/linux/perf_event.h of Linux 7.1 (enum perf_event_type), tools/lib/perf/include/perf/event.h and
  * perf_event__names[] in tools/perf/util/event.c.
  */
 #ifndef WEIR_FORMAT_RECORD_SCHEMA_H
@@ -33,12 +33,12 @@ struct weir_record_schema {
     const struct weir_field *fields; /* NULL: none */
 };
 
-/* Returns the schema of a type. NULL: perf 6.12 has no record of that type. */
+/* Returns the schema of a type. NULL: perf 7.1 has no record of that type. */
 const struct weir_record_schema *weir_record_schema(uint32_t type);
 
 /* Returns the type with that name, as perf spells it, in any case, with or without PERF_RECORD_; -1: none. */
 int weir_record_type_of(const char *name);
 
-#define WEIR_RECORD_TYPES 85u /* types are below this */
+#define WEIR_RECORD_TYPES 87u /* types are below this */
 
 #endif

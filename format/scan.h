@@ -61,7 +61,7 @@ struct weir_scan {
     uint64_t cpu_changes;         /* EVENT_UPDATE records of CPUs: changes of the recorded CPUs during the recording */
     struct weir_cpuset last_cpus; /* owned; the list of the last such record */
 
-    struct weir_scan_problem unknown_type; /* perf refuses the whole file */
+    struct weir_scan_problem unknown_type; /* perf before 6.16 refuses the whole file, later ones skip the record */
     struct weir_scan_problem short_record; /* shorter than its type requires, or a sample's field lies outside of it */
     struct weir_scan_problem odd_size;     /* not a multiple of 8 */
     struct weir_scan_problem unknown_id;   /* a sample of no event in the header */

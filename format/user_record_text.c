@@ -9,6 +9,7 @@
 #include "format/bytes.h"
 #include "format/cpu_map_text.h"
 #include "format/perf_file.h"
+#include "format/schedstat_text.h"
 #include "format/text_out.h"
 
 #define BUILD_ID_BYTES  20u
@@ -133,6 +134,29 @@ static void append_time_conversion(const struct weir_text_record *record, struct
                         weir_text_u64_at(record, 32), weir_text_u64_at(record, 40), record->data[48], record->data[49]);
 }
 
+#define METADATA_KEY_BYTES   64u
+#define METADATA_ENTRY_BYTES 320u
+#define METADATA_ENTRIES_AT  528u
+#define PROGRAM_NAME_BYTES   512u /* KSYM_NAME_LEN */
+
+/* perf_event__fprintf_bpf_metadata() */
+static void append_metadata(const struct weir_text_record *record, struct weir_buf *out)
+{
+    uint64_t count = weir_min_u64(weir_text_u64_at(record, PROGRAM_NAME_BYTES + HEADER_BYTES),
+                                  (record->bytes - METADATA_ENTRIES_AT) / METADATA_ENTRY_BYTES);
+    weir_buf_printf(out, " prog ");
+    weir_text_append(out, record->data + HEADER_BYTES, PROGRAM_NAME_BYTES);
+    weir_buf_append_u8(out, '\n');
+    for (uint64_t i = 0; i < count; i++) {
+        const uint8_t *entry = record->data + METADATA_ENTRIES_AT + i * METADATA_ENTRY_BYTES;
+        weir_buf_printf(out, "  entry %" PRIu64 ": ", i);
+        weir_text_append(out, entry, METADATA_KEY_BYTES);
+        weir_buf_printf(out, " = ");
+        weir_text_append(out, entry + METADATA_KEY_BYTES, METADATA_ENTRY_BYTES - METADATA_KEY_BYTES);
+        weir_buf_append_u8(out, '\n');
+    }
+}
+
 void weir_user_record_append(const struct weir_text_record *record, struct weir_buf *out)
 {
     switch (record->type) {
@@ -182,6 +206,13 @@ void weir_user_record_append(const struct weir_text_record *record, struct weir_
         break;
     case WEIR_RECORD_FEATURE:
         weir_buf_printf(out, " feature %" PRIu64 "\n", weir_text_u64_at(record, 8));
+        break;
+    case WEIR_RECORD_BPF_METADATA:
+        append_metadata(record, out);
+        break;
+    case WEIR_RECORD_SCHEDSTAT_CPU:
+    case WEIR_RECORD_SCHEDSTAT_DOMAIN:
+        weir_schedstat_text_append(record, out);
         break;
     case WEIR_RECORD_FINISHED_INIT:
         weir_buf_printf(out, ": unhandled!\n"); /* perf's own words: it does nothing with it */

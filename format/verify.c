@@ -410,7 +410,8 @@ static int verify(const char *path, const struct weir_input_gate *gate, bool jso
         check_boundaries(&verdicts, &scan);
         check_finished(&verdicts, &input);
         check_features(&verdicts, &input, &scan);
-        say_problem(&verdicts, "types", &scan.unknown_type, "all known to perf", "records of types that perf refuses");
+        say_problem(&verdicts, "types", &scan.unknown_type, "all known to perf",
+                    "records of unknown types: perf before 6.16 refuses them, and later ones skip them");
         say_problem(&verdicts, "shapes", &scan.short_record, "every field inside its record",
                     "records are too short for their fields");
         say_problem(&verdicts, "ids", &scan.unknown_id, "every sample is of an event in the header",

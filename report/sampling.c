@@ -131,6 +131,8 @@ static size_t resolve_chain(struct folder *folder, const struct weir_sample *sam
     size_t count = 0;
     for (uint64_t i = 0; i < sample->callchain.count && count < CHAIN_MAX; i++) {
         uint64_t address = weir_load_u64(sample->callchain.data + i * sizeof(address));
+        if (address == WEIR_CONTEXT_USER_DEFERRED)
+            break; /* a cookie follows, no frame */
         if (address >= (uint64_t)PERF_CONTEXT_MAX)
             mode = mode_of_mark(address);
         else

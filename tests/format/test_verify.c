@@ -191,7 +191,7 @@ Test(verify, feature_that_is_only_in_the_head_breaks_features)
 Test(verify, unknown_type_breaks_types)
 {
     image_file_write(&file, record_at(4), &(uint32_t){99}, sizeof(uint32_t));
-    expect_failure("types", "1 records of types that perf refuses");
+    expect_failure("types", "1 records of unknown types");
 }
 
 Test(verify, sample_of_no_event_breaks_ids)
