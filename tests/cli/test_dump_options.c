@@ -41,7 +41,7 @@ Test(dump_options, refusals_read_as_in_the_golden_file)
 {
     static const char *const refused[] = {
         "--type",     "--type ,",         "--type smaple", "--type sample,,lost",
-        "--type 85",  "--cpu x",          "--pid x",       "--pid -1",
+        "--type 87",  "--cpu x",          "--pid x",       "--pid -1",
         "--pid 1,,2", "--pid 2147483648", "--event",       "--time 5",
         "--time 2,1", "--time x,",        "--time 1.2.3,", "--time ,-1",
         "--limit 0",  "--limit x",        "--json=1",      "--bogus",
