@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "cli/completion_internal.h"
+#include "cli/presets.h"
 
 static const struct {
     const char *name;
@@ -76,6 +77,9 @@ void weir_completion_append_values(struct weir_buf *text, const struct weir_opti
         at += length;
         at += *at == '|';
     }
+    bool is_preset = option->argument && strcmp(option->argument, "PRESET") == 0;
+    for (size_t i = 0; is_preset && weir_preset_at(i); i++)
+        weir_buf_printf(text, "%s%s", i > 0 ? " " : "", weir_preset_at(i)->name);
 }
 
 void weir_completion_append_quoted(struct weir_buf *text, const char *words, const char *quote, const char *special)

@@ -27,7 +27,7 @@ bool weir_completion_takes_process(const struct weir_option *option);
 bool weir_completion_takes_events(const struct weir_option *option);
 
 /* Appends the possible values of an argument, taken from its name in help: "bash zsh fish" from "bash|zsh|fish", "max"
- * from "HZ|max", nothing from "FILE". */
+ * from "HZ|max", the names of presets from "PRESET", nothing from "FILE". */
 void weir_completion_append_values(struct weir_buf *text, const struct weir_option *option);
 
 /* Appends text within single quotes of a shell; special: further characters to put a backslash before. */

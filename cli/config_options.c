@@ -19,8 +19,10 @@
 
 /* Options that exclude each other: what is asked for in a later place puts the other of an earlier one out of force. */
 static const char *const rivals[][2] = {
-    {"freq", "count"},       {"all-kernel", "all-user"}, {"branch-any", "branch-filter"},
-    {"memory", "overwrite"}, {"append", "force"},        {"snapshot-keep", "switch-max-files"},
+    {"freq", "count"},          {"all-kernel", "all-user"}, {"branch-any", "branch-filter"},
+    {"memory", "overwrite"},    {"append", "force"},        {"snapshot-keep", "switch-max-files"},
+    {"all-cpus", "pid"},        {"all-cpus", "tid"},        {"all-cpus", "uid"},
+    {"all-cpus", "per-thread"},
 };
 
 /* Options that are of the events before them, and out of force with these. */
@@ -68,7 +70,8 @@ static int fail_unknown(const struct weir_config_entry *entry, const char *what,
 /* Options that make no sense in a file. */
 static bool is_key(const struct weir_option *option)
 {
-    return option->long_name && option->kind != WEIR_OPTION_HELP && strcmp(option->long_name, "print-config") != 0;
+    return option->long_name && option->kind != WEIR_OPTION_HELP && strcmp(option->long_name, "print-config") != 0 &&
+           strcmp(option->long_name, "preset") != 0;
 }
 
 static int fail_unknown_key(const struct weir_option_table *table, const struct weir_config_entry *entry,
@@ -128,10 +131,14 @@ static bool has_rival_on_command_line(const struct weir_settings *settings, cons
     return false;
 }
 
+bool weir_config_is_overruled(const struct weir_settings *given, const struct weir_option *option)
+{
+    return is_on_command_line(given, option) || has_rival_on_command_line(given, option);
+}
+
 static bool is_overruled(const struct application *to, const struct weir_option *option)
 {
-    return to->settings &&
-           (is_on_command_line(to->settings, option) || has_rival_on_command_line(to->settings, option));
+    return to->settings && weir_config_is_overruled(to->settings, option);
 }
 
 /* ---- from an entry to its row ---- */
@@ -423,6 +430,8 @@ static void print_setting(struct weir_buf *text, const struct weir_setting *sett
     if (setting->path) {
         weir_text_append(text, setting->path, strlen(setting->path)); /* a newline in it would end the comment */
         weir_buf_printf(text, ":%u\n", setting->line);
+    } else if (setting->preset) {
+        weir_buf_printf(text, "preset %s\n", setting->preset);
     } else {
         weir_buf_printf(text, "command line\n");
     }

@@ -13,6 +13,8 @@
 #ifndef WEIR_CLI_CONFIG_OPTIONS_H
 #define WEIR_CLI_CONFIG_OPTIONS_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/notice.h"
@@ -35,6 +37,10 @@ int weir_config_check(const struct weir_option_table *table, const struct weir_c
  * Arguments and settings borrow texts from set. Results as weir_config_check(). */
 int weir_config_apply(const struct weir_option_table *table, const struct weir_config_set *set, void *arguments,
                       struct weir_settings *settings, struct weir_error *err);
+
+/* Whether the command line, with these settings, puts an option of an earlier place out of force: it has the option, or
+ * one that excludes it. */
+bool weir_config_is_overruled(const struct weir_settings *given, const struct weir_option *option);
 
 /* Appends the settings in force, as a configuration file: a line for each option with the origin of its value; unset
  * options are comments. */

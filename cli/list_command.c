@@ -7,11 +7,13 @@
 #include "cli/list_command.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "cli/answer.h"
 #include "cli/exit_status.h"
 #include "cli/list_options.h"
 #include "cli/list_report.h"
+#include "cli/preset_text.h"
 #include "engine/events/event_catalog.h"
 
 struct selection {
@@ -88,6 +90,55 @@ static int list(const struct weir_list_arguments *arguments, const struct weir_p
     return status == WEIR_EXIT_OK && report.count == 0 && has_pattern(arguments) ? fail_no_match(print) : status;
 }
 
+static int fail_no_preset(const struct weir_print *print, const char *name)
+{
+    struct weir_error err = {0};
+    weir_error_set(&err, -ENOENT, "no preset '%s'", name);
+    weir_error_hint(&err, "'weir list presets' shows all presets");
+    weir_print_error(print, &err);
+    return WEIR_EXIT_FAILURE;
+}
+
+/* The preset with that number; of those that words name, where there are any. NULL: behind the last one. */
+static const struct weir_preset *selected_preset(char *const *words, size_t index, const char **unknown)
+{
+    const struct weir_preset *preset;
+    if (!words[0])
+        return weir_preset_at(index);
+    for (size_t i = 0; words[index] && (preset = weir_preset_at(i)); i++) {
+        if (strcmp(preset->name, words[index]) == 0)
+            return preset;
+    }
+    *unknown = words[index]; /* NULL behind the last word */
+    return NULL;
+}
+
+/* words: behind "presets", the names of presets; none: all presets. */
+static int list_presets(const struct weir_list_arguments *arguments, char *const *words, const struct weir_print *print)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    const struct weir_preset *preset;
+    const char *unknown = NULL;
+    for (size_t i = 0; (preset = selected_preset(words, i, &unknown)); i++) {
+        if (arguments->json) {
+            weir_buf_printf(&text, i == 0 ? "[\n  " : ",\n  ");
+            weir_preset_append_json(&text, preset);
+        } else if (arguments->raw_dump) {
+            weir_buf_printf(&text, "%s\n", preset->name);
+        } else {
+            weir_buf_printf(&text, i == 0 ? "" : "\n");
+            weir_preset_append_text(&text, preset);
+        }
+    }
+    if (unknown) {
+        weir_buf_fini(&text);
+        return fail_no_preset(print, unknown);
+    }
+    if (arguments->json)
+        weir_buf_printf(&text, "\n]\n");
+    return weir_answer_text(print, &text);
+}
+
 int weir_list_main(const struct weir_invocation *invocation)
 {
     struct weir_print print = {.stream = stderr};
@@ -98,5 +149,7 @@ int weir_list_main(const struct weir_invocation *invocation)
         return weir_answer_help(&print, &weir_list_command, invocation->arguments);
     if (result < 0)
         return weir_answer_refusal(&print, result, &err);
+    if (arguments.words[0] && strcmp(arguments.words[0], "presets") == 0)
+        return list_presets(&arguments, arguments.words + 1, &print);
     return list(&arguments, &print);
 }

@@ -36,7 +36,7 @@ static const struct weir_option options[] = {
     WEIR_OPTION_HELP_ROW,
 };
 
-static const char *const usages[] = {"[OPTION...] [SECTION|PATTERN]...", NULL};
+static const char *const usages[] = {"[OPTION...] [SECTION|PATTERN]...", "[OPTION...] presets [PRESET...]", NULL};
 
 static const char *const description[] = {
     "Lists the events of this machine that -e takes: generic hardware, software and cache events that "
@@ -45,6 +45,8 @@ static const char *const description[] = {
     "SECTION is one of hw, sw, cache, pmu, raw, breakpoint and tracepoint. A pattern shows the events "
     "that it matches: with a colon, as in 'sched:*', whole names of tracepoints; without, any part of "
     "a name. Several words show the events of any of them. Quote patterns, or the shell expands them.",
+    "'weir list presets' shows the presets of weir record with their options and events, as they are typed; names "
+    "behind it choose among them.",
     "Tracepoints need a readable tracefs; without it weir lists the rest and prints a hint. Events "
     "that only perf's tables for CPU models name are not listed: write them as "
     "cpu/event=0xNN,umask=0xNN/.",
@@ -55,6 +57,7 @@ static const struct weir_example examples[] = {
     {"weir list hw cache", "The generic events of the CPU."},
     {"weir list 'sched:*'", "The tracepoints of the scheduler."},
     {"weir list --json pmu", "The events of PMUs, with units and scales, for a program."},
+    {"weir list presets sched", "What weir record --preset sched records."},
     {NULL, NULL},
 };
 

@@ -32,6 +32,7 @@ void weir_record_arguments_fini(struct weir_record_arguments *arguments)
     weir_cpuset_fini(&arguments->reader_cpus);
     free(arguments->pids);
     free(arguments->tids);
+    weir_text_list_fini(&arguments->presets);
     weir_text_list_fini(&arguments->events);
     free(arguments->filters);
     free(arguments->cgroups);

@@ -47,6 +47,9 @@ struct weir_record_arguments {
     const char *user;   /* NULL: not given */
     bool inherit_given; /* -i or --inherit */
 
+    struct weir_text_list
+        presets; /* --preset, in order: they are applied in front of the others (cli/preset_apply.h) */
+
     /* The lists of events follow from them (cli/event_options.h). */
     struct weir_text_list events;       /* -e, in order */
     struct weir_record_filter *filters; /* owned; of --filter, in order */

@@ -22,6 +22,7 @@
 #include "cli/config_options.h"
 #include "cli/event_options.h"
 #include "cli/exit_status.h"
+#include "cli/preset_apply.h"
 #include "cli/record_options.h"
 #include "cli/record_outcome.h"
 #include "cli/record_report.h"
@@ -266,6 +267,36 @@ static int take_buildid_dir(struct weir_record_arguments *arguments, const char 
     return weir_option_apply(table, arguments, setting.option, false, dir, err);
 }
 
+/* Applies the options of an invocation. As weir_options_parse(). */
+static int parse(struct weir_record_arguments *arguments, const struct weir_invocation *invocation,
+                 struct weir_settings *settings, struct weir_error *err)
+{
+    int result = take_buildid_dir(arguments, invocation->buildid_dir, settings, err);
+    return result < 0 ? result : weir_record_options_parse_noted(arguments, invocation->arguments, settings, err);
+}
+
+/* Starts anew with the presets that the arguments name: they stand in front of the command line. As parse(). */
+static int parse_behind_presets(struct weir_record_arguments *arguments, const struct weir_invocation *invocation,
+                                struct weir_settings *settings, struct weir_error *err)
+{
+    struct weir_print print = {.stream = stderr, .verbosity = arguments->verbosity, .quiet = arguments->quiet};
+    const struct weir_notice_sink notices = weir_print_sink(&print);
+    struct weir_settings given = *settings;
+    struct weir_text_list presets = arguments->presets;
+    *settings = (struct weir_settings){0};
+    arguments->presets = (struct weir_text_list){0};
+    weir_record_arguments_fini(arguments);
+    const struct weir_preset_target target = {.table = &weir_record_command.options,
+                                              .given = &given,
+                                              .arguments = arguments,
+                                              .settings = settings,
+                                              .notices = &notices};
+    int result = weir_presets_apply(&target, &presets, err);
+    weir_settings_fini(&given);
+    weir_text_list_fini(&presets);
+    return result < 0 ? result : parse(arguments, invocation, settings, err);
+}
+
 int weir_record_main(const struct weir_invocation *invocation)
 {
     /* One before or after the recording is no trigger, and whoever sends it cannot know when that begins: first of all,
@@ -276,9 +307,9 @@ int weir_record_main(const struct weir_invocation *invocation)
     struct weir_print print = {.stream = stderr};
     struct weir_error err = {0};
     weir_record_arguments_init(&arguments);
-    int status, result = take_buildid_dir(&arguments, invocation->buildid_dir, &origins.settings, &err);
-    if (result == 0)
-        result = weir_record_options_parse_noted(&arguments, invocation->arguments, &origins.settings, &err);
+    int status, result = parse(&arguments, invocation, &origins.settings, &err);
+    if (result == WEIR_OPTIONS_PARSED && arguments.presets.count > 0)
+        result = parse_behind_presets(&arguments, invocation, &origins.settings, &err);
     if (result == WEIR_OPTIONS_HELP)
         status = weir_answer_help(&print, &weir_record_command, invocation->arguments);
     else if (result < 0)

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "cli/event_options.h"
+#include "cli/preset_apply.h"
 #include "cli/sample_arguments.h"
 
 #define SECTION "Events and samples"
@@ -48,6 +49,19 @@ static const struct weir_option options[] = {
                    "program does not return 0. Each map of type BPF_MAP_TYPE_PERF_EVENT_ARRAY is another event, with "
                    "-a or -C: the data that programs send by bpf_perf_event_output(). The programs run while weir "
                    "records.",
+    },
+    {
+        .long_name = "preset",
+        .argument = "PRESET",
+        .repeatable = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_preset_apply_name,
+        .section = SECTION,
+        .help = "record what 'perf PRESET record' does: sched, lock, kmem, kmem-page, timechart, timechart-io, trace, "
+                "kwork, kvm, mem or c2c; 'weir list presets' shows the options and events of each",
+        .details = "A preset stands in front of the command line, wherever it is typed. An option of the command line "
+                   "replaces that of the preset, also -F its -c, and -p, -t, -u and --per-thread its -a. Events of -e "
+                   "are added to those of the preset. Several presets are joined.",
     },
     {
         .long_name = "filter",

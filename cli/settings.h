@@ -1,6 +1,6 @@
 /*
- * The options in force, in order, with their origin: the command line, or a line of a configuration file. Allocates;
- * any thread.
+ * The options in force, in order, with their origin: the command line, a preset, or a line of a configuration file.
+ * Allocates; any thread.
  */
 #ifndef WEIR_CLI_SETTINGS_H
 #define WEIR_CLI_SETTINGS_H
@@ -16,6 +16,7 @@ struct weir_setting {
     const char *value;                /* borrowed; NULL: no argument */
     const char *path;                 /* borrowed: the configuration file; NULL: the command line */
     unsigned line;                    /* in that file, from 1 */
+    const char *preset;               /* borrowed: the preset that the command line names, and which has the option */
 };
 
 struct weir_settings {

@@ -225,6 +225,7 @@ static const struct {
     {"record", "intr-regs", {"BOGUS", "IP,,SP"}, "", "true"},
     {"record", "user-regs", {"BOGUS", "IP,"}, "", "true"},
     {"record", "synth", {"bogus", "no,task"}, "", "true"},
+    {"record", "preset", {"x", "", "sched,lock"}, "", "true"},
     {"record", "event", {"bogus", "cs:", "{cs", "cs/period=x/"}, "", "true"},
     {"record", "filter", {"a"}, "-e cs", "true"},
     {"record", "clockid", {"bogus", "99999999999", "-1"}, "", "true"},
