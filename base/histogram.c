@@ -47,6 +47,22 @@ uint64_t weir_histogram_percentile(const struct weir_histogram *histogram, doubl
     return histogram->max;
 }
 
+uint64_t weir_histogram_below(const struct weir_histogram *histogram, uint64_t end)
+{
+    uint64_t below = 0;
+    for (unsigned bucket = 0; bucket < WEIR_HISTOGRAM_BUCKETS && bucket_end(bucket) < end; bucket++)
+        below += histogram->buckets[bucket];
+    return below;
+}
+
+uint64_t weir_histogram_sum(const struct weir_histogram *histogram)
+{
+    uint64_t sum = 0;
+    for (unsigned bucket = 0; bucket < WEIR_HISTOGRAM_BUCKETS; bucket++)
+        sum += histogram->buckets[bucket] > 0 ? histogram->buckets[bucket] * bucket_end(bucket) : 0;
+    return sum;
+}
+
 void weir_shared_histogram_add(struct weir_shared_histogram *histogram, uint64_t value)
 {
     unsigned bucket = bucket_of(value);

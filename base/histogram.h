@@ -27,6 +27,13 @@ void weir_histogram_add(struct weir_histogram *histogram, uint64_t value);
  * the greatest value. 0 when the histogram is empty. */
 uint64_t weir_histogram_percentile(const struct weir_histogram *histogram, double percent);
 
+/* Returns the number of values below `end`, which is a power of two, or such a power plus some of its eighths. */
+uint64_t weir_histogram_below(const struct weir_histogram *histogram, uint64_t end);
+
+/* Returns the sum of the values, each taken as the greatest value of its bucket. So the sum is at most an eighth too
+ * high, and never falls while values are added. */
+uint64_t weir_histogram_sum(const struct weir_histogram *histogram);
+
 /* The lower buckets of struct weir_histogram. Values from 2^26 on (in microseconds: a minute) count in the last one.
  * All zero: empty. */
 #define WEIR_SHARED_HISTOGRAM_BUCKETS (24u * WEIR_HISTOGRAM_STEPS)

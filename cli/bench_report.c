@@ -56,7 +56,7 @@ static struct figures figures_of(const struct weir_simulate_result *result)
 
 static double latency_ms(const struct weir_simulate_result *result, double percent)
 {
-    return (double)weir_histogram_percentile(&result->latency_ns, percent) / (double)WEIR_NS_PER_MS;
+    return (double)weir_histogram_percentile(&result->latency_us, percent) / (double)(WEIR_NS_PER_MS / WEIR_NS_PER_US);
 }
 
 int weir_bench_check_balance(const struct weir_simulate_result *result, struct weir_error *err)
@@ -200,7 +200,7 @@ static void append_search(struct weir_buf *text, enum weir_simulate_goal goal, c
 
 static void append_latency(struct weir_buf *text, const struct weir_simulate_result *result)
 {
-    weir_buf_printf(text, "  \"chunk_latency_ms\": {\"chunks\": %" PRIu64, result->latency_ns.count);
+    weir_buf_printf(text, "  \"chunk_latency_ms\": {\"chunks\": %" PRIu64, result->latency_us.count);
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(percents); i++)
         weir_buf_printf(text, ", \"p%.0f\": %.3f", percents[i], latency_ms(result, percents[i]));
     weir_buf_printf(text, "},\n");

@@ -28,6 +28,7 @@ void weir_record_arguments_fini(struct weir_record_arguments *arguments)
         return;
     weir_schedule_fini(&arguments->options.schedule);
     weir_control_spec_fini(&arguments->options.control);
+    weir_metrics_spec_fini(&arguments->options.metrics);
     weir_cpuset_fini(&arguments->cpus);
     weir_cpuset_fini(&arguments->reader_cpus);
     free(arguments->pids);

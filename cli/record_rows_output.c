@@ -24,6 +24,17 @@ static int apply_status(void *object, const char *text, struct weir_error *err)
     return weir_status_choice_parse(&((struct weir_record_arguments *)object)->status, text, err);
 }
 
+static int apply_metrics(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_error below = {0};
+    int result = weir_metrics_spec_parse(&((struct weir_record_arguments *)object)->options.metrics, text, &below);
+    if (result < 0) {
+        weir_error_set(err, result, "option '--metrics': %s", below.what);
+        weir_error_hint(err, "%s", below.hint);
+    }
+    return result;
+}
+
 /* Without a number, or with 0, the default; both as perf has it. */
 static int apply_compression(void *object, const char *text, struct weir_error *err)
 {
@@ -259,6 +270,20 @@ static const struct weir_option options[] = {
                    "terminal alone for two seconds. An end that takes longer than 0.3 s shows its steps. always: where "
                    "no line can be drawn (standard error is a file, TERM is dumb), a new line each second. json: a "
                    "line a second with the answer to the control command status, to standard error or descriptor FD.",
+    },
+    {
+        .long_name = "metrics",
+        .argument = "FILE.prom[,per-cpu]",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_metrics,
+        .section = SECTION,
+        .help = "write metrics of the recording to FILE.prom, now, every 10 s and at the end",
+        .details =
+            "The text is OpenMetrics, for the textfile collector of node_exporter: samples produced, written "
+            "and lost by cause, bytes, rotations, latency of the disk, fullness of the rings. Each metric has "
+            "the label recording, which is the name of FILE, and by default a value for each NUMA node. per-cpu: "
+            "a value for each CPU. docs/metrics.md lists all metrics. A new file replaces the old one as a "
+            "whole. If it cannot be written, weir warns once, and records on.",
     },
 };
 

@@ -234,7 +234,7 @@ static void complete_train(struct weir_writer *writer, struct weir_writer_accoun
 
 static void note_latency(struct weir_writer *writer, uint64_t latency_ns)
 {
-    weir_histogram_add(&writer->latency_ns, latency_ns);
+    weir_shared_histogram_add(&writer->latency_us, latency_ns / WEIR_NS_PER_US);
     tell_more(&writer->told_latencies, 1);
     tell_more(&writer->told_latency_ns, latency_ns);
     /* Relaxed: the word hands nothing over. */

@@ -101,8 +101,7 @@ struct weir_writer {
     uint64_t rounds; /* markers on file, in all outputs */
     struct weir_round_marks marks;
     uint64_t sleeps;
-    uint64_t tried_ns;                /* when an output without space was tried last */
-    struct weir_histogram latency_ns; /* from the hand-over to the file, of each chunk of data that got there */
+    uint64_t tried_ns; /* when an output without space was tried last */
 
     _Atomic bool stopping; /* written by stop(), read by the writer */
     _Atomic bool given_up; /* written by give_up_stream(), read by the writer */
@@ -113,13 +112,14 @@ struct weir_writer {
     _Atomic int taken;     /* result of weir_output_look(); written by the writer, taken by the coordinator */
     _Atomic int unsized;   /* -errno of a failed write of data.size; as taken, but once only */
 
-    /* By the writer, for the timeline. */
-    _Atomic uint64_t told_bytes;         /* appended to all outputs */
-    _Atomic uint64_t told_failed;        /* samples of `failed` that no size limit left out */
-    _Atomic uint64_t told_latencies;     /* count and sum of latency_ns */
-    _Atomic uint64_t told_latency_ns;    /* the sum */
-    _Atomic uint64_t longest_latency_ns; /* the writer raises it, the coordinator takes it: as fullest_per_mille of
-                                          * reader.h */
+    /* By the writer, for timeline and metrics. */
+    struct weir_shared_histogram latency_us; /* from the hand-over to the file, of each chunk of data that got there */
+    _Atomic uint64_t told_bytes;             /* appended to all outputs */
+    _Atomic uint64_t told_failed;            /* samples of `failed` that no size limit left out */
+    _Atomic uint64_t told_latencies;         /* count and sum of the latencies */
+    _Atomic uint64_t told_latency_ns;        /* the sum */
+    _Atomic uint64_t longest_latency_ns;     /* the writer raises it, the coordinator takes it: as fullest_per_mille of
+                                              * reader.h */
 };
 
 /* 0 or -ENOMEM. */

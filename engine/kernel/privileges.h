@@ -38,6 +38,7 @@ enum weir_privileges_class {   /* of threads, each with what it keeps */
     WEIR_PRIVILEGES_SIDEBAND,  /* BPF programs, the kernel's addresses, cgroups, its own priority */
     WEIR_PRIVILEGES_BUILD_IDS, /* files that other processes have mapped, its own priority */
     WEIR_PRIVILEGES_PROC,      /* /proc of other processes */
+    WEIR_PRIVILEGES_METRICS,   /* a file in a directory of another user, by root */
     WEIR_PRIVILEGES_FINISHER,  /* files of other users that root writes, room set aside for root; runs commands */
 };
 

@@ -116,6 +116,7 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
         .workload = WEIR_WORKLOAD_INIT,
         .cpu_follower = WEIR_CPU_FOLLOWER_INIT,
         .timeline = WEIR_TIMELINE_INIT,
+        .metrics = WEIR_METRICS_INIT,
         .path.aux = WEIR_AUX_KEEPER_INIT,
     };
     if (options->notices)

@@ -96,6 +96,7 @@ int weir_recording_end(struct weir_recording *recording, struct weir_error *err)
     int described = drain(recording, err);
     sum_rings(recording);
     int code = weir_file_series_finish(&recording->files, recording->snapshots.permanent, err);
+    weir_metrics_end(&recording->metrics, result, weir_recording_is_hurried, recording);
     weir_aux_keeper_sum(&recording->path.aux, &result->aux);
     if (result->end == WEIR_RECORD_END_OUTPUT && recording->files.consumer_gone)
         result->end = WEIR_RECORD_END_CONSUMER;
@@ -131,6 +132,7 @@ void weir_recording_release(struct weir_recording *recording)
     weir_control_fini(&recording->control);
     weir_trigger_sources_close(&recording->asking);
     weir_status_ticker_close(&recording->ticker);
+    weir_metrics_fini(&recording->metrics);
     weir_targets_fini(&recording->targets);
     weir_cpu_follower_close(&recording->cpu_follower);
     if (recording->phase >= WEIR_RECORDING_LISTENING)

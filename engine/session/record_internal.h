@@ -21,6 +21,7 @@
 #include "engine/session/file_facts.h"
 #include "engine/session/file_series.h"
 #include "engine/session/machine_facts.h"
+#include "engine/session/metrics.h"
 #include "engine/session/record.h"
 #include "engine/session/recording_plan.h"
 #include "engine/session/sideband_host.h"
@@ -66,6 +67,7 @@ struct weir_recording {
     struct weir_snapshots snapshots;
     struct weir_trigger_sources asking;
     struct weir_status_ticker ticker;
+    struct weir_metrics metrics;
 
     struct weir_file_facts facts; /* const after OPENING */
     struct weir_beginning beginning;

@@ -17,6 +17,7 @@
 #include "engine/events/event_list.h"
 #include "engine/events/targets.h"
 #include "engine/session/control.h"
+#include "engine/session/metrics_spec.h"
 #include "engine/session/record_watch.h"
 #include "engine/session/schedule.h"
 #include "format/synth.h"
@@ -143,6 +144,7 @@ struct weir_record_options {
 
     struct weir_build_id_options build_ids;
     struct weir_control_spec control; /* --control; borrowed names */
+    struct weir_metrics_spec metrics; /* --metrics; borrowed path */
     bool dry_run;                     /* stop after all checks and descriptions that need no kernel event */
 
     struct weir_record_caller caller;

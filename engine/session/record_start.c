@@ -9,7 +9,7 @@
 #include "engine/session/status.h"
 #include "topology/thread_affinity.h"
 
-#define OWN_THREADS (1 + WEIR_FILE_SERIES_THREADS + WEIR_SIDEBAND_THREADS) /* outside the pipeline */
+#define OWN_THREADS (2 + WEIR_FILE_SERIES_THREADS + WEIR_SIDEBAND_THREADS) /* outside the pipeline */
 
 /* ---- requests of clients ---- */
 
@@ -302,6 +302,8 @@ static int exclude_self(struct weir_recording *recording, struct weir_error *err
     if (sideband)
         count += weir_sideband_tids(sideband, tids + count);
     count += weir_file_series_tids(&recording->files, tids + count);
+    if (weir_metrics_tid(&recording->metrics) > 0)
+        tids[count++] = weir_metrics_tid(&recording->metrics);
     warn_about_own_samples(recording);
     int result = weir_event_set_exclude_tasks(&recording->path.events, tids, count, err);
     free(tids);
@@ -326,6 +328,11 @@ static int start_threads(struct weir_recording *recording, struct weir_error *er
         result = weir_sideband_host_start(&recording->sideband, err);
     if (result == 0)
         result = weir_file_series_start(&recording->files, err);
+    recording->metrics.sources = status_sources;
+    recording->metrics.ctx = recording;
+    if (result == 0)
+        result = weir_metrics_start(&recording->metrics, &recording->options->metrics, &recording->coordinator.sources,
+                                    recording->options->notices, err);
     if (result == 0)
         result = exclude_self(recording, err);
     if (result == 0)

@@ -378,7 +378,7 @@ static int collect(const struct simulation *s, struct weir_simulate_result *resu
     count_samples(s, result);
     const struct weir_pipeline *pipeline = &s->path.pipeline;
     result->writer_cpu_seconds = (double)pipeline->threads[pipeline->reader_count].cpu_time_ns / (double)WEIR_NS_PER_S;
-    result->latency_ns = pipeline->writer.latency_ns;
+    weir_shared_histogram_read(&pipeline->writer.latency_us, &result->latency_us);
     struct weir_output_stats stats;
     weir_output_get_stats(s->files.current->output, &stats);
     result->direct_bytes = stats.direct_bytes;

@@ -59,7 +59,7 @@ struct weir_simulate_result {
     double reader_cpu_seconds;        /* part of recorder_cpu_seconds: the readers */
     double writer_cpu_seconds;        /* part of recorder_cpu_seconds: the writer */
     struct weir_copy_speed copy;      /* of one core's memcpy(3), measured before and after the run */
-    struct weir_histogram latency_ns; /* of chunks, from the hand-over by the reader to the end of the write */
+    struct weir_histogram latency_us; /* of chunks, from the hand-over by the reader to the end of the write */
     uint64_t direct_bytes;            /* written with O_DIRECT */
     struct weir_simulate_node *nodes; /* owned; by number */
     unsigned node_count;

@@ -84,3 +84,16 @@ Test(histogram, shared_one_counts_for_weeks)
     weir_shared_histogram_read(&shared, &sum);
     cr_expect_eq(sum.count, UINT64_C(1) << 32);
 }
+
+Test(histogram, values_below_a_bound_and_their_sum)
+{
+    struct weir_histogram histogram = {0};
+    const uint64_t values[] = {0, 7, 255, 256, 767, 768, 1000};
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+        weir_histogram_add(&histogram, values[i]);
+    cr_expect_eq(weir_histogram_below(&histogram, 256), 3);
+    cr_expect_eq(weir_histogram_below(&histogram, 512), 4);
+    cr_expect_eq(weir_histogram_below(&histogram, 768), 5);
+    cr_expect_eq(weir_histogram_below(&histogram, UINT64_MAX), 7);
+    cr_expect_eq(weir_histogram_sum(&histogram), 0 + 7 + 255 + 287 + 767 + 831 + 1023);
+}

@@ -61,7 +61,7 @@ static struct weir_simulate_result drained_result(void)
         .node_count = 2,
     };
     for (unsigned i = 0; i < 100; i++)
-        weir_histogram_add(&result.latency_ns, (i % 10 ? 4 : 64) * WEIR_NS_PER_MS);
+        weir_histogram_add(&result.latency_us, (i % 10 ? 4 : 64) * WEIR_NS_PER_MS / WEIR_NS_PER_US);
     return result;
 }
 

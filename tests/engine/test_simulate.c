@@ -69,7 +69,7 @@ Test(simulate, every_record_is_drained_and_every_chunk_timed, .timeout = 60)
     cr_expect_eq(result.produced, 8000);
     cr_expect_eq(result.record.lost_samples, 0);
     cr_expect_eq(result.record.rings, 8);
-    cr_expect_geq(result.latency_ns.count, 1);
+    cr_expect_geq(result.latency_us.count, 1);
     cr_expect_eq(result.node_count, 1);
     cr_expect_eq(result.nodes[0].cpus, 4);
     cr_expect_eq(result.nodes[0].readers, 4);
@@ -154,7 +154,7 @@ Test(simulate, disk_that_stands_still_holds_up_chunks, .timeout = 60)
     cr_expect_eq(result.record.lost_samples, 0);
     cr_expect_geq(result.produce_seconds, 0.49);
     /* What is handed over by the epochs and at the end goes on when the stall is over. */
-    cr_expect_geq(result.latency_ns.count, 4);
+    cr_expect_geq(result.latency_us.count, 4);
     cr_expect_geq(result.seconds, 0.49);
     weir_simulate_result_fini(&result);
 }

@@ -257,12 +257,14 @@ Test(writer, time_from_the_readers_hands_to_the_file_is_kept_of_each_chunk)
         weir_chunk_queue_push(&f.queue, chunk);
     }
     weir_writer_step(&f.writer, 0);
-    cr_assert_eq(f.writer.latency_ns.count, 0);
+    cr_assert_eq(f.writer.latency_us.max, 0);
     f.fake_clock.now_ns = START_NS + 4 * WEIR_NS_PER_MS;
     fake_io_stall(f.disk, false);
     writer_rig_settle(&f);
-    cr_assert_eq(f.writer.latency_ns.count, 1);
-    cr_assert_eq(f.writer.latency_ns.max, 7 * WEIR_NS_PER_MS);
+    struct weir_histogram latency_us = {0};
+    weir_shared_histogram_read(&f.writer.latency_us, &latency_us);
+    cr_assert_eq(latency_us.count, 1);
+    cr_assert_eq(latency_us.max, 7 * WEIR_NS_PER_MS / WEIR_NS_PER_US);
     writer_rig_fini(&f);
 }
 
