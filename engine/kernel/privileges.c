@@ -136,6 +136,7 @@ static const enum weir_thread_filter filter_of[] = {
     [WEIR_PRIVILEGES_SIDEBAND] = WEIR_THREAD_FILTER_SIDEBAND,
     [WEIR_PRIVILEGES_BUILD_IDS] = WEIR_THREAD_FILTER_FILES,
     [WEIR_PRIVILEGES_PROC] = WEIR_THREAD_FILTER_FILES,
+    [WEIR_PRIVILEGES_METRICS] = WEIR_THREAD_FILTER_METRICS,
 };
 
 /* By capset(2), not with an allocated cap_t: malloc(3) would make an arena for each of hundreds of threads, which never

@@ -66,6 +66,12 @@ static const struct weir_call_rule sideband[] = {
     {SCMP_SYS(name_to_handle_at), ANY},
 };
 
+/* The thread of --metrics, which replaces its file. */
+static const struct weir_call_rule replacing[] = {
+    {SCMP_SYS(openat), ANY},   {SCMP_SYS(open), ANY},      {SCMP_SYS(fchmod), ANY},
+    {SCMP_SYS(renameat), ANY}, {SCMP_SYS(renameat2), ANY}, {SCMP_SYS(unlinkat), ANY},
+};
+
 static const struct weir_call_rule never[] = {
     /* Other programs and processes. */
     {SCMP_SYS(execve), ANY},
@@ -171,6 +177,7 @@ bool weir_thread_filters_make(void)
     const struct weir_call_list of_data[] = {weir_calls_of_any_thread, LIST(data, SCMP_ACT_ALLOW)};
     const struct weir_call_list of_sideband[] = {weir_calls_of_any_thread, weir_calls_of_opening,
                                                  LIST(files, SCMP_ACT_ALLOW), LIST(sideband, SCMP_ACT_ALLOW)};
+    const struct weir_call_list of_metrics[] = {weir_calls_of_any_thread, LIST(replacing, SCMP_ACT_ALLOW)};
     const struct weir_call_list of_recorder[] = {LIST(never, SCMP_ACT_ERRNO(EPERM))};
 
     if (programs[WEIR_THREAD_FILTER_DATA].len > 0)
@@ -178,6 +185,7 @@ bool weir_thread_filters_make(void)
     programs[WEIR_THREAD_FILTER_DATA] = make(SCMP_ACT_ERRNO(EPERM), of_data, WEIR_ARRAY_COUNT(of_data));
     programs[WEIR_THREAD_FILTER_SIDEBAND] = make(SCMP_ACT_ERRNO(EPERM), of_sideband, WEIR_ARRAY_COUNT(of_sideband));
     programs[WEIR_THREAD_FILTER_FILES] = make(SCMP_ACT_ERRNO(EPERM), of_sideband, WEIR_ARRAY_COUNT(of_sideband) - 1);
+    programs[WEIR_THREAD_FILTER_METRICS] = make(SCMP_ACT_ERRNO(EPERM), of_metrics, WEIR_ARRAY_COUNT(of_metrics));
     programs[WEIR_THREAD_FILTER_RECORDER] = make(SCMP_ACT_ALLOW, of_recorder, WEIR_ARRAY_COUNT(of_recorder));
     return programs[WEIR_THREAD_FILTER_DATA].len > 0;
 }

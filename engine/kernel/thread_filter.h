@@ -5,9 +5,10 @@
  *     data        readers, writer, pool, stage: open descriptors, io_uring, perf's ioctls
  *     sideband    also: open for reading, look at names, read BPF programs
  *     files       build ids and /proc: open for reading, look at names
+ *     metrics     also: make, rename and remove files
  *     recorder    coordinator, finisher, and threads that the coordinator starts: all calls but those that execute
- *                 files, control other processes, mount, load code into the kernel, or change users, time or the
- * machine
+ *                 files, control other processes, mount, load code into the kernel, or change users, time or
+ *                 the machine
  *
  * A forbidden call fails with EPERM and ends nothing: a recording is worth more than the proof of a fault, and a C
  * library may come to use a call that is not in the lists. The filters leave the processor's speculation as it is
@@ -24,6 +25,7 @@ enum weir_thread_filter {
     WEIR_THREAD_FILTER_DATA,
     WEIR_THREAD_FILTER_SIDEBAND,
     WEIR_THREAD_FILTER_FILES,
+    WEIR_THREAD_FILTER_METRICS,
     WEIR_THREAD_FILTER_RECORDER,
     WEIR_THREAD_FILTER_COUNT,
 };

@@ -23,9 +23,11 @@
 #define DATA     (1u << WEIR_THREAD_FILTER_DATA)
 #define SIDEBAND (1u << WEIR_THREAD_FILTER_SIDEBAND)
 #define FILES    (1u << WEIR_THREAD_FILTER_FILES)
+#define METRICS  (1u << WEIR_THREAD_FILTER_METRICS)
 #define RECORDER (1u << WEIR_THREAD_FILTER_RECORDER)
 #define NOBODY   0u
-#define CONFINED (DATA | SIDEBAND | FILES)
+#define READING  (DATA | SIDEBAND | FILES)
+#define CONFINED (READING | METRICS)
 #define ALL      (CONFINED | RECORDER)
 
 #define PATH     "/nonexistent/weir"
@@ -40,22 +42,22 @@ struct call {
 
 static const struct call calls[] = {
     {"open to read", SYS_openat, {AT_FDCWD, TEXT(PATH), O_RDONLY}, DATA},
-    {"open to write", SYS_openat, {AT_FDCWD, TEXT(PATH), O_WRONLY}, CONFINED},
-    {"open to create", SYS_openat, {AT_FDCWD, TEXT(PATH), O_RDONLY | O_CREAT, 0600}, CONFINED},
-    {"rename", SYS_renameat2, {AT_FDCWD, TEXT(PATH), AT_FDCWD, TEXT(PATH "2"), 0}, CONFINED},
-    {"remove", SYS_unlinkat, {AT_FDCWD, TEXT(PATH), 0}, CONFINED},
-    {"look", SYS_readlinkat, {AT_FDCWD, TEXT(PATH), 0, 0}, DATA},
+    {"open to write", SYS_openat, {AT_FDCWD, TEXT(PATH), O_WRONLY}, READING},
+    {"open to create", SYS_openat, {AT_FDCWD, TEXT(PATH), O_RDONLY | O_CREAT, 0600}, READING},
+    {"rename", SYS_renameat2, {AT_FDCWD, TEXT(PATH), AT_FDCWD, TEXT(PATH "2"), 0}, READING},
+    {"remove", SYS_unlinkat, {AT_FDCWD, TEXT(PATH), 0}, READING},
+    {"look", SYS_readlinkat, {AT_FDCWD, TEXT(PATH), 0, 0}, DATA | METRICS},
     {"write", SYS_write, {-1, 0, 0}, NOBODY},
-    {"write at", SYS_pwrite64, {-1, 0, 0, 0}, SIDEBAND | FILES},
-    {"cut", SYS_ftruncate, {-1, 0}, SIDEBAND | FILES},
-    {"submit writes", SYS_io_uring_enter, {-1, 0, 0, 0, 0, 0}, SIDEBAND | FILES},
+    {"write at", SYS_pwrite64, {-1, 0, 0, 0}, SIDEBAND | FILES | METRICS},
+    {"cut", SYS_ftruncate, {-1, 0}, SIDEBAND | FILES | METRICS},
+    {"submit writes", SYS_io_uring_enter, {-1, 0, 0, 0, 0, 0}, SIDEBAND | FILES | METRICS},
     {"make a queue", SYS_io_uring_setup, {0, 0}, CONFINED},
-    {"pause a ring", SYS_ioctl, {-1, PERF_EVENT_IOC_PAUSE_OUTPUT, 1}, SIDEBAND | FILES},
+    {"pause a ring", SYS_ioctl, {-1, PERF_EVENT_IOC_PAUSE_OUTPUT, 1}, SIDEBAND | FILES | METRICS},
     {"type into a terminal", SYS_ioctl, {-1, TIOCSTI, 0}, CONFINED},
-    {"find a BPF program", SYS_bpf, {BPF_PROG_GET_NEXT_ID, 0, 0}, DATA | FILES},
+    {"find a BPF program", SYS_bpf, {BPF_PROG_GET_NEXT_ID, 0, 0}, DATA | FILES | METRICS},
     {"load a BPF program", SYS_bpf, {BPF_PROG_LOAD, 0, 1}, CONFINED},
     {"open an event", SYS_perf_event_open, {0, 0, -1, -1, 0}, CONFINED},
-    {"lower the priority", SYS_setpriority, {PRIO_PROCESS, 0, 19}, DATA},
+    {"lower the priority", SYS_setpriority, {PRIO_PROCESS, 0, 19}, DATA | METRICS},
     {"map memory", SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, PRIVATE_, -1, 0}, NOBODY},
     {"map code", SYS_mmap, {0, 4096, PROT_READ | PROT_EXEC, PRIVATE_, -1, 0}, CONFINED},
     {"make a socket", SYS_socket, {-1, 0, 0}, CONFINED},

@@ -103,15 +103,15 @@ test_file_is_there_while_data_flows_and_counts_rotations() {
     expect_files out it.prom
 }
 
-# expect_recorded_without FILE REASON
+# expect_recorded_without FILE REASON [SECONDS]
 expect_recorded_without() {
-    record "${tracepoint[@]}" -a --metrics "$1" -o it.data -- sh -c "'$WEIR_LOAD' getppid 100; sleep 1.3"
+    record "${tracepoint[@]}" -a --metrics "$1" -o it.data -- sh -c "'$WEIR_LOAD' getppid 100; sleep ${3:-0}"
     expect_eq "warnings" "$(grep -cF "weir: warning: cannot write the metrics to '$1': $2" err)" 1
     expect_eq "written and lost" "$(written_and_lost raw_syscalls:sys_enter)" "$(produced raw_syscalls:sys_enter)"
 }
 
 test_file_that_cannot_be_written_harms_nothing() {
-    expect_recorded_without nowhere/it.prom 'No such file or directory'
+    expect_recorded_without nowhere/it.prom 'No such file or directory' 1.2 # three texts
     mkdir it.prom small
     expect_recorded_without it.prom 'Is a directory'
     mount -t tmpfs -o size=4k none small 2>/dev/null || skip "needs leave to mount a tmpfs"

@@ -405,13 +405,13 @@ test_each_thread_has_the_filter_of_its_class() {
     local own with name outer
     own=$(sed -n 's/^Seccomp_filters:.//p' /proc/self/status)
     for with in '' true; do
-        start_record it.data -a -z -e cpu-clock -F 99 --switch-output ${with:+--on-rotate "$with"} -- \
-            sh -c 'grep Seccomp_filters /proc/self/status >of-workload; exec sleep 100'
+        start_record it.data -a -z -e cpu-clock -F 99 --switch-output ${with:+--on-rotate "$with"} \
+            --metrics it.prom -- sh -c 'grep Seccomp_filters /proc/self/status >of-workload; exec sleep 100'
         wait_until test -s of-workload
         outer=$((own + 1 - ${#with} / 4))
         expect_eq "filters of the coordinator with '$with'" "$(filters_of weir)" "$outer"
         expect_eq "filters of the finisher with '$with'" "$(filters_of weir-finisher)" "$outer"
-        for name in weir-reader-0 weir-writer weir-pool weir-stage-0 weir-sideband weir-build-ids weir-proc; do
+        for name in weir-reader-0 weir-writer weir-pool weir-stage-0 weir-sideband weir-build-ids weir-proc weir-metrics; do
             expect_eq "filters of $name with '$with'" "$(filters_of $name)" $((outer + 1))
         done
         expect_eq "filters of the workload" "$(sed -n 's/^Seccomp_filters:.//p' of-workload)" "$own"
@@ -428,7 +428,7 @@ test_no_thread_asks_for_what_its_filter_forbids() {
     strace -o /dev/null true 2>/dev/null || skip "needs to be allowed to trace: ptrace(2)"
     local mode
     for mode in "-z --switch-output=1s --switch-max-files=1 --buildid-dir cache" "-M 4M --all-cgroups" \
-        "--sync --status=json" "--overwrite --buildid-all"; do
+        "--sync --status=json --metrics it.prom" "--overwrite --buildid-all"; do
         # shellcheck disable=SC2086 # words
         strace -f -Z -qq -o trace -e signal=none "$WEIR_PROGRAM" record -a -e sched:sched_switch -o it.data $mode -- \
             sleep 1.5 >out 2>err || fail "status $? with '$mode': $(cat err)"
