@@ -411,7 +411,8 @@ test_each_thread_has_the_filter_of_its_class() {
         outer=$((own + 1 - ${#with} / 4))
         expect_eq "filters of the coordinator with '$with'" "$(filters_of weir)" "$outer"
         expect_eq "filters of the finisher with '$with'" "$(filters_of weir-finisher)" "$outer"
-        for name in weir-reader-0 weir-writer weir-pool weir-stage-0 weir-sideband weir-build-ids weir-proc weir-metrics; do
+        for name in weir-reader-0 weir-writer weir-pool weir-stage-0 weir-sideband weir-build-ids weir-proc \
+            weir-metrics; do
             expect_eq "filters of $name with '$with'" "$(filters_of $name)" $((outer + 1))
         done
         expect_eq "filters of the workload" "$(sed -n 's/^Seccomp_filters:.//p' of-workload)" "$own"
