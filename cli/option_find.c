@@ -156,17 +156,18 @@ static bool add_candidate(struct candidates *candidates, const char *word, const
     return candidates->count == 1;
 }
 
+/* Whether a perf whose abbreviations count has the option. */
 static bool is_of_perf(const struct weir_option_table *table, const struct weir_option *option)
 {
     for (size_t i = 0; option->long_name && i < table->perf_option_count; i++) {
-        const char *name = table->perf_options[i].long_name;
-        if (name && strcmp(name, option->long_name) == 0)
-            return true;
+        const struct weir_perf_option *perf = &table->perf_options[i];
+        if (perf->long_name && strcmp(perf->long_name, option->long_name) == 0)
+            return perf->versions & WEIR_PERF_ABBREVIATED;
     }
     return false;
 }
 
-/* Rows that perf has, too, or those that it has not. */
+/* Rows that such a perf has, too, or those that it has not. */
 static void collect_rows(const struct weir_option_table *table, const char *word, bool of_perf,
                          struct candidates *candidates)
 {
@@ -184,27 +185,32 @@ static void collect_rows(const struct weir_option_table *table, const char *word
     }
 }
 
-static void collect_perf_options(const struct weir_option_table *table, const char *word, struct candidates *candidates)
+/* The same for options that weir lacks. */
+static void collect_perf_options(const struct weir_option_table *table, const char *word, bool of_perf,
+                                 struct candidates *candidates)
 {
     bool negated;
     for (size_t i = 0; i < table->perf_option_count; i++) {
         const struct weir_perf_option *option = &table->perf_options[i];
         bool is_ours = option->long_name && weir_option_find(table, option->long_name, &negated);
-        if (option->long_name && !is_ours && add_candidate(candidates, word, option->long_name))
+        bool is_asked = !(option->versions & WEIR_PERF_ABBREVIATED) != of_perf;
+        if (option->long_name && !is_ours && is_asked && add_candidate(candidates, word, option->long_name))
             candidates->perf_option = option;
     }
 }
 
-/* word: without dashes and argument. Of rows with word for a head, those that perf has go first: what weir has beside
- * them takes no abbreviation away. False with err when there is none, or more than one. */
+/* word: without dashes and argument. Of rows with word for a head, those that perf has go first: what weir or a newer
+ * perf has beside them takes no abbreviation away. False with err when there is none, or more than one. */
 static bool find_abbreviated(const struct weir_option_table *table, const char *word, struct weir_option_match *match,
                              struct weir_error *err)
 {
     struct candidates found = {0};
     collect_rows(table, word, true, &found);
-    collect_perf_options(table, word, &found);
-    if (found.count == 0)
+    collect_perf_options(table, word, true, &found);
+    if (found.count == 0) {
         collect_rows(table, word, false, &found);
+        collect_perf_options(table, word, false, &found);
+    }
     snprintf(match->typed, sizeof(match->typed), "--%.*s", (int)sizeof(match->typed) - 3, found.first);
     if (found.count == 0) {
         fail_unknown_long(table, word, err);

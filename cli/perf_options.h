@@ -12,6 +12,8 @@ enum weir_perf_version {
     WEIR_PERF_2_6_38 = 1u << 0,
     WEIR_PERF_4_8 = 1u << 1,
     WEIR_PERF_6_1 = 1u << 2,
+    WEIR_PERF_6_12 = 1u << 3,
+    WEIR_PERF_7_1 = 1u << 4, /* the newest */
 };
 
 enum weir_perf_argument {
@@ -19,6 +21,9 @@ enum weir_perf_argument {
     WEIR_PERF_ARGUMENT_NEEDED,
     WEIR_PERF_ARGUMENT_OPTIONAL,
 };
+
+/* The versions whose abbreviations weir takes: an option that came later takes none of them away. */
+#define WEIR_PERF_ABBREVIATED (WEIR_PERF_2_6_38 | WEIR_PERF_4_8 | WEIR_PERF_6_1 | WEIR_PERF_6_12)
 
 struct weir_perf_option {
     char short_name; /* 0: none */
@@ -28,7 +33,7 @@ struct weir_perf_option {
     const char *instead; /* weir's behavior or replacement: one line; NULL: weir has nothing similar */
 };
 
-#define WEIR_PERF_OPTION_COUNT 84
+#define WEIR_PERF_OPTION_COUNT 89
 
 extern const struct weir_perf_option weir_perf_options[WEIR_PERF_OPTION_COUNT];
 

@@ -67,7 +67,8 @@ struct weir_record_arguments {
 
     uint64_t snapshot_keep; /* options.rotation.max_files and .each_snapshot, once resolved; 0: not given */
     bool output_given;
-    bool force; /* -f; not with options.append, once resolved */
+    bool latency; /* --latency: implies options.samples.switch_events, once resolved */
+    bool force;   /* -f; not with options.append, once resolved */
 
     /* Asks for what weir does anyway. */
     bool leaves_cache; /* -N: a directory that is named is not filled either */

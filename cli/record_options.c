@@ -129,6 +129,10 @@ int weir_record_options_resolve(struct weir_record_arguments *arguments, uint64_
     if (result < 0)
         return result;
     apply_modes(arguments, &modes);
+    if (arguments->latency) {
+        arguments->options.samples.switch_events = true;
+        arguments->options.no_switch_events = false;
+    }
     if (arguments->options.build_ids.cache_dir && !arguments->leaves_cache)
         arguments->options.build_ids.fill_cache = true;
     if (!arguments->timestamp)

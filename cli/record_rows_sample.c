@@ -55,6 +55,23 @@ static const struct weir_option options[] = {
         .help = "record data addresses, the source of the data, and mappings without code",
     },
     {
+        .long_name = "sample-mem-info",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(options.samples.data_sources, bool),
+        .section = SECTION,
+        .help = "record the source of the data (which cache, memory or device), without the rest of -d",
+    },
+    {
+        .long_name = "data-mmap",
+        .negatable = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_apply_data_maps,
+        .clear = weir_clear_data_maps,
+        .section = SECTION,
+        .help = "record mappings without code; without this option, weir does so with -d and --call-graph=dwarf",
+    },
+    {
         .long_name = "phys-data",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,
@@ -206,6 +223,16 @@ static const struct weir_option options[] = {
         .clear = weir_clear_switch_events,
         .section = SECTION,
         .help = "record context switches; without this option, weir does so where decoding AUX areas needs them",
+    },
+    {
+        .long_name = "latency",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(latency, bool),
+        .section = SECTION,
+        .help = "record the context switches from which perf report --latency tells how many CPUs a program kept busy",
+        .details = "Implies --switch-events, and is for tasks or a command: not with -a. perf 6.15 and newer have that "
+                   "report.",
     },
     {
         .long_name = "namespaces",

@@ -91,6 +91,20 @@ void weir_clear_switch_events(void *arguments)
     record->options.no_switch_events = true;
 }
 
+int weir_apply_data_maps(void *arguments, const char *text, struct weir_error *err)
+{
+    (void)text, (void)err;
+    struct weir_record_arguments *record = arguments;
+    record->options.samples.data_maps = WEIR_CHOICE_YES;
+    return 0;
+}
+
+void weir_clear_data_maps(void *arguments)
+{
+    struct weir_record_arguments *record = arguments;
+    record->options.samples.data_maps = WEIR_CHOICE_NO;
+}
+
 int weir_apply_branch_any(void *arguments, const char *text, struct weir_error *err)
 {
     (void)text;

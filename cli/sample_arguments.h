@@ -17,6 +17,8 @@ int weir_apply_period_choice(void *arguments, const char *text, struct weir_erro
 void weir_clear_period_choice(void *arguments);
 int weir_apply_switch_events(void *arguments, const char *text, struct weir_error *err);
 void weir_clear_switch_events(void *arguments);
+int weir_apply_data_maps(void *arguments, const char *text, struct weir_error *err);
+void weir_clear_data_maps(void *arguments);
 int weir_apply_branch_any(void *arguments, const char *text, struct weir_error *err);
 int weir_apply_branch_filter(void *arguments, const char *text, struct weir_error *err);
 /* Both accept "?": the caller then shows the registers, see weir_registers_describe(). */

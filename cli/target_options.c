@@ -126,6 +126,12 @@ int weir_target_options_resolve(struct weir_record_arguments *arguments, const s
     } else if (has_cpus) {
         arguments->options.system_wide = true;
     }
+    if (arguments->latency && arguments->options.system_wide && !has_cpus) {
+        weir_error_set(err, -EINVAL,
+                       "option '--latency' needs tasks: what a whole machine waits for has no meaning yet");
+        weir_error_hint(err, "name a command, or tasks with -p, -t or -u");
+        return -EINVAL;
+    }
     if (arguments->options.per_thread && arguments->options.system_wide) {
         override(notices, &told, "SYSTEM/CPU switch overriding PER-THREAD");
         arguments->options.per_thread = false;

@@ -226,6 +226,7 @@ static uint64_t fields_of(const struct weir_sample_options *samples)
         uint64_t bits;
     } fields[] = {
         {samples->addresses, PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC},
+        {samples->data_sources, PERF_SAMPLE_DATA_SRC},
         {samples->physical_addresses, PERF_SAMPLE_PHYS_ADDR},
         {samples->data_page_size, PERF_SAMPLE_DATA_PAGE_SIZE},
         {samples->code_page_size, PERF_SAMPLE_CODE_PAGE_SIZE},
@@ -385,7 +386,8 @@ static void configure_tasks(const struct weir_event_list *list, struct perf_even
     attr->context_switch = samples->switch_events;
     attr->namespaces = samples->namespaces;
     attr->cgroup = samples->cgroups;
-    attr->mmap_data = samples->addresses;
+    attr->mmap_data =
+        samples->data_maps == WEIR_CHOICE_NONE ? samples->addresses : samples->data_maps == WEIR_CHOICE_YES;
 }
 
 static void configure_sideband(const struct weir_event_list *list, struct weir_event *event,
@@ -487,7 +489,8 @@ void weir_event_list_configure(struct weir_event_list *list, const struct weir_e
     for (size_t i = 0; i < list->count; i++)
         configure_read(list, i);
     /* As in perf: unwinding needs data mappings beside the code. */
-    for (size_t i = 0; any_copies_stacks(list) && i < list->count; i++)
+    bool adds_maps = config->samples.data_maps == WEIR_CHOICE_NONE && any_copies_stacks(list);
+    for (size_t i = 0; adds_maps && i < list->count; i++)
         list->events[i].attr.mmap_data |= list->events[i].sideband && !list->events[i].all_tasks;
     configure_sizes(list);
 }

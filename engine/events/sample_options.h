@@ -23,8 +23,10 @@ struct weir_sample_options {
     bool kernel_callchains;                    /* the kernel's part of call chains only */
     bool user_callchains;                      /* the user's part only */
 
-    bool addresses;          /* -d: data address and source; and maps without code */
-    bool physical_addresses; /* --phys-data */
+    bool addresses;             /* -d: data address and source; and maps without code, unless data_maps says NO */
+    bool data_sources;          /* --sample-mem-info: the source alone */
+    enum weir_choice data_maps; /* --data-mmap, --no-data-mmap; NONE: with addresses and copies of stacks */
+    bool physical_addresses;    /* --phys-data */
     bool data_page_size;
     bool code_page_size;
     bool identifiers; /* ids in samples, also where there is one event only */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/buf.h"
 #include "cli/option.h"
 #include "cli/record_options.h"
@@ -117,15 +118,15 @@ static bool begins_with(const char *text, const char *head)
     return strncmp(text, head, strlen(head)) == 0;
 }
 
-/* perf's rule (subcmd/parse-options.c): the one option of 6.1 that head abbreviates, also with "no-" before its name,
- * or without the "no-" that it begins with; NULL: none, more than one, or head is a whole name. */
-static const struct weir_perf_option *find_abbreviated(const char *head, bool *negated)
+/* perf's rule (subcmd/parse-options.c): the one option of that version that head abbreviates, also with "no-" before
+ * its name, or without the "no-" that it begins with; NULL: none, more than one, or head is a whole name. */
+static const struct weir_perf_option *find_abbreviated(const char *head, enum weir_perf_version version, bool *negated)
 {
     const struct weir_perf_option *found = NULL;
     unsigned count = 0;
     for (size_t i = 0; i < WEIR_PERF_OPTION_COUNT; i++) {
         const struct weir_perf_option *perf = &weir_perf_options[i];
-        if (!perf->long_name || !(perf->versions & WEIR_PERF_6_1))
+        if (!perf->long_name || !(perf->versions & version))
             continue;
         const char *positive = begins_with(perf->long_name, "no-") ? perf->long_name + strlen("no-") : perf->long_name;
         bool is_taken_back = begins_with(head, "no-") && begins_with(perf->long_name, head + strlen("no-"));
@@ -168,7 +169,8 @@ static void expect_abbreviation(const char *head, const struct weir_perf_option 
     weir_record_arguments_fini(&arguments);
 }
 
-Test(perf_options, abbreviation_of_perfs_means_what_it_means_there)
+/* The number of abbreviations of that version. */
+static unsigned expect_abbreviations(enum weir_perf_version version)
 {
     unsigned tried = 0;
     for (size_t i = 0; i < WEIR_PERF_OPTION_COUNT; i++) {
@@ -177,14 +179,30 @@ Test(perf_options, abbreviation_of_perfs_means_what_it_means_there)
             char head[WEIR_OPTION_TEXT_BYTES];
             snprintf(head, sizeof(head), "%.*s", (int)length, name);
             bool negated = false;
-            const struct weir_perf_option *perf = find_abbreviated(head, &negated);
+            const struct weir_perf_option *perf = find_abbreviated(head, version, &negated);
             if (!perf)
                 continue;
             expect_abbreviation(head, perf, negated);
             tried++;
         }
     }
-    cr_expect_gt(tried, 300);
+    return tried;
+}
+
+Test(perf_options, abbreviation_of_perfs_means_what_it_means_there)
+{
+    cr_expect_gt(expect_abbreviations(WEIR_PERF_6_1), 300);
+}
+
+Test(perf_options, newest_options_take_no_abbreviation_away)
+{
+    struct weir_error err;
+    parse_refused("--data-p=x", &err); /* --data-page-size, not --data-mmap */
+    cr_expect_str_eq(err.what, "option '--data-page-size' takes no argument, 'x' was given");
+    parse_refused("--data-=x", &err);
+    cr_expect_str_eq(err.what, "option '--data-page-size' takes no argument, 'x' was given");
+    parse_refused("--lat=x", &err);
+    cr_expect_str_eq(err.what, "option '--latency' takes no argument, 'x' was given");
 }
 
 Test(perf_options, abbreviation_of_perfs_is_not_taken_away_by_an_option_of_weirs)
@@ -211,14 +229,26 @@ Test(perf_options, letter_of_weirs_own_option_is_not_one_of_perfs)
 
 static void write_perf_options(struct weir_buf *text)
 {
-    weir_buf_printf(text, "| option of perf | 2.6.38 | 4.8 | 6.1 | weir |\n|---|---|---|---|---|\n");
+    static const struct {
+        enum weir_perf_version version;
+        const char *name;
+    } columns[] = {
+        {WEIR_PERF_2_6_38, "2.6.38"}, {WEIR_PERF_4_8, "4.8"}, {WEIR_PERF_6_1, "6.1"},
+        {WEIR_PERF_6_12, "6.12"},     {WEIR_PERF_7_1, "7.1"},
+    };
+    weir_buf_printf(text, "| option of perf |");
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(columns); i++)
+        weir_buf_printf(text, " %s |", columns[i].name);
+    weir_buf_printf(text, " weir |\n|---|---|---|---|---|---|---|\n");
     size_t count = 0;
     for (size_t i = 0; i < WEIR_PERF_OPTION_COUNT; i++) {
         const struct weir_perf_option *perf = &weir_perf_options[i];
         char usage[WEIR_OPTION_TEXT_BYTES];
         format_perf_usage(perf, usage);
-        weir_buf_printf(text, "| `%s` | %s | %s | %s | ", usage, perf->versions & WEIR_PERF_2_6_38 ? "x" : "",
-                        perf->versions & WEIR_PERF_4_8 ? "x" : "", perf->versions & WEIR_PERF_6_1 ? "x" : "");
+        weir_buf_printf(text, "| `%s` |", usage);
+        for (size_t j = 0; j < WEIR_ARRAY_COUNT(columns); j++)
+            weir_buf_printf(text, " %s |", perf->versions & columns[j].version ? "x" : "");
+        weir_buf_append_u8(text, ' ');
         bool has = find_row(perf) != NULL;
         count += has;
         weir_buf_printf(text, "%s |\n", has ? "yes" : perf->instead ? perf->instead : "no");

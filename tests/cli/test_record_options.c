@@ -565,6 +565,30 @@ Test(record_options, context_switches_may_be_left_out_where_a_trace_wants_them)
     cr_expect(!arguments.options.samples.switch_events && arguments.options.no_switch_events);
 }
 
+Test(record_options, latency_takes_context_switches_of_tasks)
+{
+    cr_expect_eq(parse("--no-switch-events --latency true"), 0);
+    cr_expect(arguments.options.samples.switch_events && !arguments.options.no_switch_events);
+    cr_expect_eq(parse("--latency -C 0 -- true"), 0);
+    cr_expect_eq(parse("--latency -p 1"), 0);
+    cr_expect_eq(parse("--latency --no-latency -a"), 0);
+    cr_expect_not(arguments.options.samples.switch_events);
+    cr_expect_eq(parse("--latency"), -EINVAL);
+    cr_expect_eq(parse("--latency -a -- true"), -EINVAL);
+    cr_expect_str_eq(err.what, "option '--latency' needs tasks: what a whole machine waits for has no meaning yet");
+}
+
+Test(record_options, maps_of_data_may_be_chosen_apart)
+{
+    cr_expect_eq(parse("-d -- true"), 0);
+    cr_expect_eq(arguments.options.samples.data_maps, WEIR_CHOICE_NONE);
+    cr_expect_eq(parse("-d --no-data-mmap -- true"), 0);
+    cr_expect_eq(arguments.options.samples.data_maps, WEIR_CHOICE_NO);
+    cr_expect_eq(parse("--data-mmap --sample-mem-info -- true"), 0);
+    cr_expect_eq(arguments.options.samples.data_maps, WEIR_CHOICE_YES);
+    cr_expect(arguments.options.samples.data_sources && !arguments.options.samples.addresses);
+}
+
 Test(record_options, bounds_are_taken)
 {
     cr_expect_eq(parse("-F 1 -m 4G --buffer-size 1M -r 1"), 0);

@@ -84,6 +84,14 @@ test_switches_namespaces_and_control_groups_are_recorded() {
     expect_no_warnings
 }
 
+# perf report --latency divides time by the number of tasks that run, which it knows from the switches.
+test_latency_records_the_switches_of_tasks() {
+    record -e cpu-clock --latency -o it.data -- sleep 0.2
+    perf report -i it.data --stats 2>perf.err >stats
+    expect_line stats "SWITCH events:"
+    expect_no_warnings
+}
+
 # Context switches share the rings of mappings and tasks, which are to survive a storm of them.
 test_rings_of_switches_are_as_large_as_those_of_samples() {
     record -a -m 4M -e cpu-clock --switch-events -o it.data -- true
