@@ -268,6 +268,10 @@ static void append_overwritten(struct weir_buf *text, const struct weir_record_r
 static void append_size_limit(struct weir_buf *text, const struct weir_record_result *result)
 {
     uint64_t kilobytes = result->file_bytes / BYTES_PER_KB;
+    if (result->samples == 0 && result->left_out_samples > 0)
+        weir_buf_printf(
+            text, "[ weir record: --max-size left no room for samples: the running tasks and their mappings, with "
+                  "which a recording begins, fill it; take a larger SIZE, or leave them out with --synth=no ]\n");
     if (result->end == WEIR_RECORD_END_SIZE)
         weir_buf_printf(text, "[ weir record: weir size limit reached (%" PRIu64 " KB), stopping session ]\n",
                         kilobytes);

@@ -31,6 +31,13 @@ void weir_chunk_advance(struct weir_chunk *chunk, enum weir_chunk_state from, en
     atomic_store_explicit(&chunk->state, to, memory_order_release);
 }
 
+void weir_chunk_cut(struct weir_chunk *chunk, uint32_t bytes)
+{
+    chunk->used = bytes;
+    while (chunk->mark_count > 0 && chunk->marks[chunk->mark_count - 1].at >= bytes)
+        chunk->mark_count--;
+}
+
 void weir_chunk_empty(struct weir_chunk *chunk)
 {
     chunk->used = chunk->tee = chunk->reader = 0;

@@ -91,6 +91,9 @@ void weir_chunk_advance(struct weir_chunk *chunk, enum weir_chunk_state from, en
 /* Bytes of a chunk and of its followers. Owner only. */
 uint64_t weir_chunk_train_bytes(const struct weir_chunk *chunk);
 
+/* Leaves the first `bytes` of a chunk, which are whole records, and the marks in these. Owner only. */
+void weir_chunk_cut(struct weir_chunk *chunk, uint32_t bytes);
+
 /* Resets a chunk to its state after take(): no bytes, no times. Owner only. */
 void weir_chunk_empty(struct weir_chunk *chunk);
 

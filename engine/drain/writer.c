@@ -117,22 +117,6 @@ static void kick_coordinator(const struct weir_writer *writer)
         eventfd_write(writer->setup.kick_fd, 1);
 }
 
-/* Whether --max-size leaves the item out. Weir's own records (the beginning, and the losses at the end) stay. */
-static bool is_over_limit(struct weir_writer *writer, const struct weir_chunk_stage_result *item)
-{
-    if (writer->setup.max_bytes == 0 || item->chunk->kind != WEIR_CHUNK_DATA || !item->chunk->returned)
-        return false;
-    if (atomic_load_explicit(&writer->limited, memory_order_relaxed)) /* our own word */
-        return true;
-    uint64_t bytes = item->chunk->opaque ? weir_chunk_train_bytes(item->chunk) : item->bytes;
-    if (writer->left_bytes + writer->output_bytes + bytes <= writer->setup.max_bytes)
-        return false;
-    /* Relaxed: the kick's system calls order it. */
-    atomic_store_explicit(&writer->limited, true, memory_order_relaxed);
-    kick_coordinator(writer);
-    return true;
-}
-
 static uint64_t failed_sum(const struct weir_writer *writer)
 {
     uint64_t sum = 0;
@@ -158,6 +142,40 @@ static void count_failed(struct weir_writer *writer, const struct weir_writer_ac
     weir_record_walk(&writer->setup.layout, data, chunk->used - kept_bytes, &of_output);
     if (!atomic_load_explicit(&writer->limited, memory_order_relaxed)) /* our own word */
         tell_more(&writer->told_failed, failed_sum(writer) - before);
+}
+
+/* Cuts an item of plain records to those that fit below --max-size, and counts the others as left out. False: none
+ * fits, or the item is packed or a train. */
+static bool cut_to_limit(struct weir_writer *writer, struct weir_chunk_stage_result *item)
+{
+    struct weir_chunk *chunk = item->chunk;
+    uint64_t taken = writer->left_bytes + writer->output_bytes, limit = writer->setup.max_bytes;
+    if (chunk->opaque || item->data != chunk->data || taken >= limit)
+        return false;
+    size_t kept_bytes = weir_record_whole_bytes(chunk->data, weir_min_u64(limit - taken, chunk->used));
+    if (kept_bytes == 0)
+        return false;
+    count_failed(writer, &writer->account, chunk, kept_bytes);
+    weir_chunk_cut(chunk, (uint32_t)kept_bytes);
+    item->bytes = kept_bytes;
+    return true;
+}
+
+/* Whether --max-size leaves the item out. The first item that is too large stays as far as it fits. Weir's own records
+ * (the beginning, and the losses at the end) stay. */
+static bool is_over_limit(struct weir_writer *writer, struct weir_chunk_stage_result *item)
+{
+    if (writer->setup.max_bytes == 0 || item->chunk->kind != WEIR_CHUNK_DATA || !item->chunk->returned)
+        return false;
+    if (atomic_load_explicit(&writer->limited, memory_order_relaxed)) /* our own word */
+        return true;
+    uint64_t bytes = item->chunk->opaque ? weir_chunk_train_bytes(item->chunk) : item->bytes;
+    if (writer->left_bytes + writer->output_bytes + bytes <= writer->setup.max_bytes)
+        return false;
+    /* Relaxed: the kick's system calls order it. */
+    atomic_store_explicit(&writer->limited, true, memory_order_relaxed);
+    kick_coordinator(writer);
+    return !cut_to_limit(writer, item);
 }
 
 /* Returns the bytes of the COMPRESSED records in the first begun_bytes of a chunk that expand to whole records;
@@ -334,7 +352,7 @@ static void append_train(struct weir_writer *writer, struct weir_chunk *chunk, b
 }
 
 /* Rounds are counted in raw bytes, which a consumer has to hold. */
-static void append(struct weir_writer *writer, const struct weir_chunk_stage_result *item, bool pressed)
+static void append(struct weir_writer *writer, struct weir_chunk_stage_result *item, bool pressed)
 {
     struct weir_chunk *chunk = item->chunk;
     if (chunk->kind == WEIR_CHUNK_ROTATION) {

@@ -132,7 +132,7 @@ struct weir_record_options {
 
     enum weir_shed shed;   /* --shed: what weir may drop while the output is behind (engine/drain/shed.h) */
     bool sync;             /* --sync: data under a checkpoint survives a crash of the machine */
-    uint64_t max_bytes;    /* --max-size: data in all files, to a chunk; recording ends there. 0: no limit */
+    uint64_t max_bytes;    /* --max-size: data in all files, to a record; recording ends there. 0: no limit */
     int compression_level; /* -z: of zstd, 1 .. 22; 0: none */
 
     struct weir_rotation_options rotation;

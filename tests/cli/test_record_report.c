@@ -253,13 +253,14 @@ Test(record_report, name_of_the_file_cannot_reach_the_terminal)
 
 Test(record_report, size_limit_is_told_as_by_perf)
 {
-    struct weir_record_result result = {.end = WEIR_RECORD_END_SIZE, .file_bytes = 3 * MIB, .left_out_samples = 5};
+    struct weir_record_result result = {
+        .end = WEIR_RECORD_END_SIZE, .file_bytes = 3 * MIB, .samples = 7, .left_out_samples = 5};
     struct weir_report_context context = {.output_path = "x"};
     struct weir_buf text = WEIR_BUF_INIT;
     weir_report_closing(&text, &result, &context);
     cr_expect_str_eq(weir_buf_str(&text), "[ weir record: weir size limit reached (3072 KB), stopping session ]\n"
                                           "[ weir record: Woken up 0 times to write data ]\n"
-                                          "[ weir record: Captured and wrote 3.000 MB x ]\n");
+                                          "[ weir record: Captured and wrote 3.000 MB x (7 samples) ]\n");
     weir_buf_reset(&text);
     weir_report_ledger(&text, &result);
     cr_expect_not_null(strstr(weir_buf_str(&text), "; 5 samples after the size limit left out\n"));
@@ -270,7 +271,12 @@ Test(record_report, size_limit_is_told_as_by_perf)
     cr_expect_str_eq(weir_buf_str(&text),
                      "[ weir record: weir size limit reached (3072 KB), the last 5 samples are left out ]\n"
                      "[ weir record: Woken up 0 times to write data ]\n"
-                     "[ weir record: Captured and wrote 3.000 MB x ]\n");
+                     "[ weir record: Captured and wrote 3.000 MB x (7 samples) ]\n");
+    /* None fits. */
+    weir_buf_reset(&text);
+    result.samples = 0;
+    weir_report_closing(&text, &result, &context);
+    cr_expect(strncmp(weir_buf_str(&text), "[ weir record: --max-size left no room for samples: ", 52) == 0);
     weir_buf_fini(&text);
 }
 

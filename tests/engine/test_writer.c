@@ -777,6 +777,29 @@ Test(writer, what_readers_drain_beyond_the_limit_is_left_out_and_accounted)
     writer_rig_fini(&f);
 }
 
+Test(writer, chunk_at_the_limit_is_written_up_to_the_last_record_that_fits)
+{
+    struct writer_rig f;
+    writer_rig_init(&f, &(struct fake_io_options){0});
+    f.writer.setup.max_bytes = 300;
+    writer_rig_push_sample(&f, 104);
+    struct weir_chunk *chunk = writer_rig_take(&f);
+    for (unsigned i = 0; i < 4; i++)
+        writer_rig_add_sample(chunk, writer_rig_id(0, 0), 64);
+    chunk->marks[0].at = 64;
+    chunk->marks[1].at = 192; /* in front of the first record that is left out */
+    chunk->mark_count = 2;
+    weir_chunk_queue_push(&f.queue, chunk);
+    writer_rig_settle(&f);
+    cr_expect(f.writer.limited);
+    cr_expect_eq(chunk->mark_count, 1);
+    cr_expect_eq(weir_output_stable_bytes(f.output), 104 + 3 * 64);
+    cr_expect_eq(f.writer.failed.samples[0], 1);
+    cr_expect_eq(f.writer.account.failed_samples[0], 1);
+    cr_expect_eq(f.writer.told_failed, 0);
+    writer_rig_fini(&f);
+}
+
 Test(writer, data_of_exactly_the_limit_is_written)
 {
     struct writer_rig f;

@@ -22,8 +22,8 @@ test_recording_ends_below_the_limit_and_the_workload_with_it() {
         expect_eq "exit status, that of the workload" "$status" $((128 + 15))
         expect_line err "[ weir record: weir size limit reached ("
         expect_at_least "room" $((2 * 1048576 + 200000 - $(stat -c %s it.data))) 0
-        # Chunks are an eighth of the limit: less than one of room is left.
-        [ "$option" ] || expect_at_least "bytes" "$(stat -c %s it.data)" $((2 * 1048576 * 7 / 8))
+        # Less room is left than a record takes.
+        [ "$option" ] || expect_at_least "bytes" "$(stat -c %s it.data)" $((2 * 1048576 - 512))
         samples=$(told_samples)
         left_out=$(sed -n 's/.*; \([0-9]*\) samples after the size limit left out.*/\1/p' err)
         expect_eq "counted by the kernel" "$(produced)" \
@@ -66,4 +66,14 @@ test_limit_that_is_none_is_refused() {
         expect_eq "exit status of --max-size=$size" "$status" 129
     done
     expect_files . err
+}
+
+test_limit_that_leaves_no_room_for_samples_says_so() {
+    weir_record -a --max-size=1 -e raw_syscalls:sys_enter -c 1 -o it.data -- "$WEIR_LOAD" getppid 1000000000
+    expect_line err "--max-size left no room for samples"
+    expect_eq "samples in perf report" "$(report_samples it.data)" 0
+    weir_record --max-size=100K --synth=no -e raw_syscalls:sys_enter -c 1 -o it.data -- \
+        "$WEIR_LOAD" getppid 1000000000
+    expect_no_line err "left no room"
+    expect_at_least "samples" "$(told_samples)" 500
 }
