@@ -41,6 +41,8 @@
 #include "cli/status_command.h"
 #include "cli/status_options.h"
 #include "cli/top_command.h"
+#include "cli/unwind_command.h"
+#include "cli/unwind_options.h"
 #include "cli/version_command.h"
 #include "cli/version_options.h"
 #include "engine/kernel/privileges.h"
@@ -66,6 +68,7 @@ static const struct {
     {&weir_bench_drain_command, weir_bench_drain_main},
     {&weir_bench_storm_command, weir_bench_storm_main},
     {&weir_report_command, weir_report_main},
+    {&weir_unwind_command, weir_unwind_main},
     {&weir_version_command, weir_version_main},
     {&weir_help_command, help_main},
 };

@@ -17,6 +17,7 @@
 #include "base/write_whole.h"
 #include "cli/answer.h"
 #include "cli/exit_status.h"
+#include "cli/report_input.h"
 #include "cli/report_options.h"
 #include "engine/upkeep/sandbox.h"
 #include "report/debug_finder.h"
@@ -57,29 +58,6 @@ static int make(void *ctx, int fd)
     return result < 0 ? WEIR_EXIT_FAILURE : WEIR_EXIT_OK;
 }
 
-/* Replaces a stream's path by that of a copy, which is a file: a report reads twice. *fd: of the copy; -1: none. */
-static int spool(const char **path, char copy[PATH_MAX], int *fd, struct weir_error *err)
-{
-    struct stat status;
-    bool is_standard = strcmp(*path, "-") == 0;
-    *fd = -1;
-    if (is_standard ? fstat(STDIN_FILENO, &status) < 0 : stat(*path, &status) < 0)
-        return 0; /* opening says why */
-    if ((S_ISREG(status.st_mode) && !is_standard) || S_ISDIR(status.st_mode))
-        return 0;
-    int from = is_standard ? STDIN_FILENO : open(*path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (from < 0)
-        return weir_error_set_errno(err, -errno, "cannot open %s", *path);
-    *fd = weir_report_spool(from, err);
-    if (!is_standard)
-        close(from);
-    if (*fd < 0)
-        return *fd;
-    snprintf(copy, PATH_MAX, "/proc/self/fd/%d", *fd);
-    *path = copy;
-    return 0;
-}
-
 /* Whether a regular file begins as an object of JSON does: then it is no recording. */
 static bool is_json(const char *path)
 {
@@ -111,13 +89,6 @@ static int take_sweep(struct weir_report_arguments *arguments, struct weir_error
     return -EINVAL;
 }
 
-static void find_cache(char path[PATH_MAX], struct weir_object_places *places)
-{
-    const char *home = getenv("HOME");
-    if (home && home[0] == '/' && snprintf(path, PATH_MAX, "%s/.debug", home) < PATH_MAX)
-        places->build_id_cache = path;
-}
-
 /* With parsed arguments; the exit status. */
 static int report(struct weir_report_arguments *arguments, struct weir_print *print)
 {
@@ -132,7 +103,7 @@ static int report(struct weir_report_arguments *arguments, struct weir_print *pr
         return weir_answer_refusal(print, err.code, &err);
     for (size_t i = 0; i < arguments->path_count; i++) {
         paths[i] = arguments->paths[i];
-        if (spool(&paths[i], copies[i], &copy_fds[i], &err) < 0)
+        if (weir_report_input_spool(&paths[i], copies[i], &copy_fds[i], &err) < 0)
             return weir_answer_refusal(print, err.code, &err);
     }
     struct weir_report_options options = {
@@ -148,7 +119,7 @@ static int report(struct weir_report_arguments *arguments, struct weir_print *pr
         .gate = &gate,
         .notices = &notices,
     };
-    find_cache(cache, &options.places);
+    weir_report_input_find_cache(cache, &options.places);
     weir_build_id_of_kernel(NULL, &options.places.running_kernel); /* unknown without it */
     struct weir_debug_finder finder = {{-1, -1}, {-1, -1}};
     struct making making = {.options = &options, .print = print, .finder = &finder};

@@ -60,6 +60,8 @@ int weir_elf_head_read(struct weir_elf_head *head, int fd)
     *head = (struct weir_elf_head){.fd = fd, .is_64 = data[EI_CLASS] == ELFCLASS64};
     if ((size_t)got < BYTES(head, Ehdr))
         return -ENODATA;
+    head->machine = (uint16_t)NUMBER(head, data, Ehdr, e_machine);
+    head->names = (uint16_t)NUMBER(head, data, Ehdr, e_shstrndx);
     read_counts(head, data);
     return 0;
 }
@@ -71,6 +73,8 @@ bool weir_elf_segment(const struct weir_elf_head *head, uint64_t number, struct 
         return false;
     *entry = (struct weir_elf_entry){
         .type = (uint32_t)NUMBER(head, data, Phdr, p_type),
+        .flags = NUMBER(head, data, Phdr, p_flags),
+        .address = NUMBER(head, data, Phdr, p_vaddr),
         .offset = NUMBER(head, data, Phdr, p_offset),
         .bytes = NUMBER(head, data, Phdr, p_filesz),
         .align = NUMBER(head, data, Phdr, p_align),
@@ -85,11 +89,24 @@ bool weir_elf_section(const struct weir_elf_head *head, uint64_t number, struct 
         return false;
     *entry = (struct weir_elf_entry){
         .type = (uint32_t)NUMBER(head, data, Shdr, sh_type),
+        .name = (uint32_t)NUMBER(head, data, Shdr, sh_name),
+        .flags = NUMBER(head, data, Shdr, sh_flags),
+        .address = NUMBER(head, data, Shdr, sh_addr),
         .offset = NUMBER(head, data, Shdr, sh_offset),
         .bytes = NUMBER(head, data, Shdr, sh_size),
         .align = NUMBER(head, data, Shdr, sh_addralign),
     };
     return true;
+}
+
+bool weir_elf_section_is(const struct weir_elf_head *head, const struct weir_elf_entry *section, const char *name)
+{
+    struct weir_elf_entry names;
+    char text[32]; /* longer names are none that weir looks for */
+    size_t bytes = strlen(name) + 1;
+    return bytes <= sizeof(text) && weir_elf_section(head, head->names, &names) && section->name < names.bytes &&
+           bytes <= names.bytes - section->name && names.offset <= (uint64_t)INT64_MAX - section->name &&
+           read_at(head->fd, text, bytes, names.offset + section->name) && memcmp(text, name, bytes) == 0;
 }
 
 Elf *weir_elf_begin(int fd)

@@ -23,12 +23,17 @@ struct weir_elf_table {
 struct weir_elf_head {
     int fd; /* borrowed */
     bool is_64;
+    uint16_t machine; /* EM_* */
+    uint16_t names;   /* number of the section with the sections' names */
     struct weir_elf_table segments, sections;
 };
 
 /* A segment or section: the place of its bytes in the file. */
 struct weir_elf_entry {
-    uint32_t type; /* PT_* or SHT_* */
+    uint32_t type;    /* PT_* or SHT_* */
+    uint32_t name;    /* of a section: offset in the section of names */
+    uint64_t flags;   /* PF_* or SHF_* */
+    uint64_t address; /* in memory, before the file is moved to where it is mapped */
     uint64_t offset, bytes, align;
 };
 
@@ -39,6 +44,9 @@ int weir_elf_head_read(struct weir_elf_head *head, int fd);
 /* Read the entry with that number. False: the file has no such entry. Do not allocate. */
 bool weir_elf_segment(const struct weir_elf_head *head, uint64_t number, struct weir_elf_entry *entry);
 bool weir_elf_section(const struct weir_elf_head *head, uint64_t number, struct weir_elf_entry *entry);
+
+/* Returns whether a section of that head has the name. Does not allocate. */
+bool weir_elf_section_is(const struct weir_elf_head *head, const struct weir_elf_entry *section, const char *name);
 
 /*
  * Opens an ELF file with libelf, which does not map it: a mapped file that shrinks would raise SIGBUS. NULL: not an ELF

@@ -1,14 +1,13 @@
 #include "format/stream_cuts.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "format/perf_file.h"
 #include "format/perf_input.h"
 
-static bool is_cut(uint32_t type)
+bool weir_stream_cuts_has(uint32_t type)
 {
     return type == WEIR_RECORD_ATTR || type == WEIR_RECORD_TRACING_DATA || type == WEIR_RECORD_BUILD_ID ||
            type == WEIR_RECORD_FEATURE;
@@ -40,7 +39,7 @@ static int push(struct weir_stream_cuts *cuts, struct weir_stream_range range)
 
 int weir_stream_cuts_note(struct weir_stream_cuts *cuts, const struct weir_record_view *record)
 {
-    if (record->is_expanded || !is_cut(record->type))
+    if (record->is_expanded || !weir_stream_cuts_has(record->type))
         return 0;
     int result = record->type == WEIR_RECORD_BUILD_ID ? note_build_id(cuts, record) : 0;
     cuts->records++;

@@ -7,6 +7,7 @@
 #ifndef WEIR_FORMAT_STREAM_CUTS_H
 #define WEIR_FORMAT_STREAM_CUTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,9 @@ struct weir_stream_cuts {           /* all zeros: empty */
     uint64_t records;
     struct weir_buf build_ids; /* owned; the BUILD_ID records, one after another, as the feature has them */
 };
+
+/* Returns whether records of that type are such. */
+bool weir_stream_cuts_has(uint32_t type);
 
 /* Notes a whole record of a stream if it is to be cut out. 0; -ENOMEM; -E2BIG beyond WEIR_STREAM_CUTS_MAX ranges, or
  * when the build ids are larger than a feature may be. */

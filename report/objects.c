@@ -213,18 +213,25 @@ static int fetch_symbols(struct weir_objects *objects, struct weir_object *objec
     return result;
 }
 
-static enum weir_object_failure load_file(struct weir_objects *objects, struct weir_object *object)
+/* Opens the file of an object, or perf's copy of it. *failure: why the file of that name is not it. */
+static int open_file(const struct weir_objects *objects, const struct weir_object *object,
+                     enum weir_object_failure *failure)
 {
-    const char *path = weir_string(objects->strings, object->path);
-    enum weir_object_failure failure = WEIR_OBJECT_MISSING;
-    int fd = open_path(objects, path);
+    int fd = open_path(objects, weir_string(objects->strings, object->path));
+    *failure = WEIR_OBJECT_MISSING;
     if (fd >= 0 && !is_file_of(object, fd)) {
-        failure = WEIR_OBJECT_MISMATCH;
+        *failure = WEIR_OBJECT_MISMATCH;
         close(fd);
         fd = -ENOENT;
     }
-    if (fd < 0)
-        fd = open_cached(objects, &object->id, "elf");
+    return fd < 0 ? open_cached(objects, &object->id, "elf") : fd;
+}
+
+static enum weir_object_failure load_file(struct weir_objects *objects, struct weir_object *object)
+{
+    const char *path = weir_string(objects->strings, object->path);
+    enum weir_object_failure failure;
+    int fd = open_file(objects, object, &failure);
     if (fd < 0)
         return fetch_symbols(objects, object, -1) == 0 ? WEIR_OBJECT_LOADED : failure;
     int result = weir_symbols_of_elf(&object->symbols, fd, path, objects->places.debug_root);
@@ -244,11 +251,19 @@ static enum weir_object_failure load_file(struct weir_objects *objects, struct w
     return failure_of(result);
 }
 
+/* Whether an object of that kind is the vDSO of this process, or may be. */
+static bool is_own_vdso(const struct weir_objects *objects, const struct weir_object *object)
+{
+    struct weir_build_id id;
+    return object->kind == WEIR_OBJECT_VDSO && strcmp(weir_string(objects->strings, object->path), "[vdso]") == 0 &&
+           (object->id.bytes == 0 || (weir_build_id_of_vdso(&id) == 0 && is_same_id(&object->id, &id)));
+}
+
 static enum weir_object_failure load_vdso(struct weir_objects *objects, struct weir_object *object)
 {
     struct weir_build_id id;
     bool is_ours = object->id.bytes == 0 || (weir_build_id_of_vdso(&id) == 0 && is_same_id(&object->id, &id));
-    if (is_ours && strcmp(weir_string(objects->strings, object->path), "[vdso]") == 0)
+    if (is_own_vdso(objects, object))
         return failure_of(weir_symbols_of_vdso(&object->symbols));
     int fd = open_cached(objects, &object->id, "vdso");
     if (fd < 0)
@@ -338,6 +353,20 @@ static void load(struct weir_objects *objects, struct weir_object *object)
     default:
         break;
     }
+}
+
+int weir_objects_open(const struct weir_objects *objects, uint32_t number)
+{
+    const struct weir_object *object = objects->list[number];
+    enum weir_object_failure failure;
+    if (object->kind == WEIR_OBJECT_FILE)
+        return open_file(objects, object, &failure);
+    if (object->kind != WEIR_OBJECT_VDSO)
+        return -ENOENT;
+    if (!is_own_vdso(objects, object))
+        return open_cached(objects, &object->id, "vdso");
+    int fd = objects->places.vdso ? open(objects->places.vdso, O_RDONLY | O_CLOEXEC) : -ENOENT;
+    return fd == -1 ? -errno : fd;
 }
 
 /* ---- resolving ---- */

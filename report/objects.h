@@ -60,6 +60,7 @@ struct weir_object_places {
     const char *build_id_cache; /* perf's: ~/.debug; NULL: none */
     const char *kallsyms;       /* NULL: /proc/kallsyms, if the kernel runs that was recorded */
     const char *root;           /* in front of paths of files; NULL: none */
+    const char *vdso;           /* a file with the vDSO of this process, for weir_objects_open(); NULL: none */
     struct weir_build_id running_kernel;
     int (*fetch)(void *ctx, const struct weir_build_id *id); /* finds the debug file of a build id elsewhere: a
                                                                 descriptor, or -errno. NULL: nobody is asked. Any
@@ -106,6 +107,10 @@ static inline bool weir_object_is_absolute(const struct weir_object *object)
     return object->kind == WEIR_OBJECT_KERNEL || object->kind == WEIR_OBJECT_MODULE ||
            object->kind == WEIR_OBJECT_PERF_MAP;
 }
+
+/* Opens the file of a FILE or a VDSO, with the recorded build id: a descriptor for the caller, or -errno. Any thread.
+ */
+int weir_objects_open(const struct weir_objects *objects, uint32_t number);
 
 /* Returns the symbol at an address (or offset) in an object; WEIR_SYMBOL_NONE: none. Any thread; may load. */
 uint32_t weir_objects_resolve(struct weir_objects *objects, uint32_t number, uint64_t address);

@@ -216,6 +216,7 @@ static const struct {
     {"dump", "time", {"abc", "5,1"}, "", "x"},
     {"help", "completion", {"csh"}, "", ""},
     {"info", "timeline", {"yaml", "JSON"}, "", "x"},
+    {"unwind", "output", {"-"}, "", "x"},
     {"record", "compression-level", {"x", "0x1", "23"}, "", "true"},
     {"record", "memory", {"x", "0", "5k", "5d5"}, "", "true"},
     {"record", "threads", {"bogus", "0/", "/0"}, "", "true"},
@@ -252,12 +253,13 @@ static const struct {
 static const struct {
     const char *command, *option;
 } any_text[] = {
-    {"bench drain", "output"}, {"bench drain", "sweep"},    {"bench drain", "fail-below"}, {"dump", "event"},
-    {"dump", "input"},         {"info", "input"},           {"record", "buildid-dir"},     {"record", "clang-path"},
-    {"record", "clang-opt"},   {"record", "vmlinux"},       {"record", "output"},          {"record", "report"},
-    {"recover", "input"},      {"recover", "output"},       {"report", "event"},           {"report", "input"},
-    {"report", "output"},      {"report", "symfs"},         {"verify", "input"},           {"bench storm", "perf"},
-    {"bench storm", "output"}, {"record", "guestkallsyms"}, {"record", "guestmodules"},    {"record", "guestmount"},
+    {"bench drain", "output"},  {"bench drain", "sweep"}, {"bench drain", "fail-below"}, {"dump", "event"},
+    {"dump", "input"},          {"info", "input"},        {"record", "buildid-dir"},     {"record", "clang-path"},
+    {"record", "clang-opt"},    {"record", "vmlinux"},    {"record", "output"},          {"record", "report"},
+    {"recover", "input"},       {"recover", "output"},    {"report", "event"},           {"report", "input"},
+    {"report", "output"},       {"report", "symfs"},      {"verify", "input"},           {"bench storm", "perf"},
+    {"unwind", "input"},        {"unwind", "symfs"},      {"bench storm", "output"},     {"record", "guestkallsyms"},
+    {"record", "guestmodules"}, {"record", "guestmount"},
 };
 
 static void expect_bad_text(const struct weir_command *command, const struct weir_option *option)

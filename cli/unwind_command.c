@@ -1,0 +1,142 @@
+/*
+ * `weir unwind`: from its arguments to report/unwinding.h in a child process, which writes to a file that gets its name
+ * when it is complete. Main thread.
+ */
+#include "cli/unwind_command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/write_whole.h"
+#include "cli/answer.h"
+#include "cli/exit_status.h"
+#include "cli/reading.h"
+#include "cli/report_input.h"
+#include "cli/unwind_options.h"
+#include "format/elf_symbols.h"
+#include "format/text_out.h"
+#include "report/report_file.h"
+#include "report/unwinding.h"
+
+#define SUFFIX ".unwound"
+
+struct making { /* what the child needs */
+    struct weir_unwinding_options *options;
+    const char *output_path;
+    struct weir_print *print;
+};
+
+static void append_file(struct weir_buf *text, const char *path, const struct weir_unwinding_result *result)
+{
+    weir_buf_printf(text, "[ weir unwind: %" PRIu64 " samples, %.1f user frames each of %" PRIu64 " stacks, in ",
+                    result->samples, result->unwound ? (double)result->frames / (double)result->unwound : 0.0,
+                    result->unwound);
+    weir_text_append(text, path, strlen(path));
+    weir_buf_printf(text, ": %.1f MB became %.1f MB ]\n", (double)result->read_bytes / 1e6,
+                    (double)result->written_bytes / 1e6);
+}
+
+static void print_summary(const struct making *making, const struct weir_unwinding_result *result)
+{
+    struct weir_buf text = WEIR_BUF_INIT;
+    append_file(&text, making->output_path, result);
+    for (unsigned end = 0; end < WEIR_UNWIND_ENDS; end++) {
+        if (result->ends[end] > 0)
+            weir_buf_printf(&text, "[ weir unwind: %" PRIu64 " stacks %s ]\n", result->ends[end],
+                            weir_unwind_end_text(end));
+    }
+    weir_print_lines(making->print, weir_buf_str(&text));
+    weir_buf_fini(&text);
+}
+
+/* In the child; the exit status. */
+static int make(void *ctx, int fd)
+{
+    const struct making *making = ctx;
+    struct weir_reading reading;
+    struct weir_unwinding_result result;
+    struct weir_error err = {0};
+    weir_reading_begin(&reading, making->print, "weir unwind", false);
+    reading.sandbox.kind = WEIR_SANDBOX_SYMBOLS;
+    making->options->gate = &reading.gate;
+    int code = weir_unwinding_run(making->options, fd, &result, &err);
+    weir_reading_end(&reading);
+    if (code < 0) {
+        weir_print_error(making->print, &err);
+        return weir_exit_status_of_reading(code);
+    }
+    if (result.damage.code < 0)
+        weir_notice(&reading.notices, WEIR_NOTICE_WARNING, "the input ends early: %s", result.damage.what);
+    if (result.left_out > 0)
+        weir_notice(&reading.notices, WEIR_NOTICE_WARNING,
+                    "%" PRIu64 " samples are left out: they are malformed, or of no event", result.left_out);
+    print_summary(making, &result);
+    return WEIR_EXIT_OK;
+}
+
+/* Makes a file of this process' vDSO, as the sandbox makes none. fd -1: there is none. */
+static int open_vdso(char path[64])
+{
+    size_t bytes;
+    const void *image = weir_vdso_image(&bytes);
+    int fd = image ? memfd_create("weir-vdso", MFD_CLOEXEC) : -1;
+    if (fd >= 0 && weir_write_whole(fd, image, bytes) < 0) {
+        close(fd);
+        fd = -1;
+    }
+    if (fd >= 0)
+        snprintf(path, 64, "/proc/self/fd/%d", fd);
+    return fd;
+}
+
+static int unwind(const struct weir_unwind_arguments *arguments, struct weir_print *print)
+{
+    char copy[PATH_MAX], cache[PATH_MAX], default_path[PATH_MAX], vdso[64];
+    int copy_fd, status = WEIR_EXIT_FAILURE;
+    struct weir_error err = {0};
+    struct weir_unwinding_options options = {
+        .path = arguments->input_path, .shown = arguments->input_path, .places = {.root = arguments->symfs}};
+    int length = snprintf(default_path, sizeof(default_path), "%s" SUFFIX, arguments->input_path);
+    if (length >= (int)sizeof(default_path))
+        return weir_answer_refusal(print, weir_error_set(&err, -ENAMETOOLONG, "the name of the input is too long"),
+                                   &err);
+    if (weir_report_input_spool(&options.path, copy, &copy_fd, &err) < 0)
+        return weir_answer_refusal(print, err.code, &err);
+    weir_report_input_find_cache(cache, &options.places);
+    int vdso_fd = open_vdso(vdso);
+    options.places.vdso = vdso_fd >= 0 ? vdso : NULL;
+    struct making making = {.options = &options,
+                            .output_path = arguments->output_path ? arguments->output_path : default_path,
+                            .print = print};
+    const struct weir_report_maker maker = {.make = make, .ctx = &making};
+    int result = weir_report_file_run(&maker, making.output_path, &status, &err);
+    if (result < 0) {
+        weir_print_error(print, &err);
+        status = weir_exit_status_of_reading(result);
+    }
+    if (vdso_fd >= 0)
+        close(vdso_fd);
+    if (copy_fd >= 0)
+        close(copy_fd);
+    return status;
+}
+
+int weir_unwind_main(const struct weir_invocation *invocation)
+{
+    struct weir_unwind_arguments arguments;
+    struct weir_print print = {.stream = stderr};
+    struct weir_error err = {0};
+    int result = weir_unwind_arguments_parse(&arguments, invocation->arguments, &err);
+    if (result == WEIR_OPTIONS_HELP)
+        return weir_answer_help(&print, &weir_unwind_command, invocation->arguments);
+    if (result < 0)
+        return weir_answer_refusal(&print, result, &err);
+    print.quiet = arguments.quiet;
+    return unwind(&arguments, &print);
+}

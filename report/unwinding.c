@@ -1,0 +1,267 @@
+#include "report/unwinding.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include "format/bytes.h"
+#include "format/stream_cuts.h"
+#include "report/survey.h"
+#include "report/unwinding_file.h"
+#include "unwind/unwound_sample.h"
+
+#define PASSES        2u
+#define CACHE_ENTRIES 16384u
+
+/* An answer that has been found already: it holds for the span of time. */
+struct cached_mapping {
+    uint64_t address, since, until; /* until 0: empty */
+    uint32_t process;
+    bool is_found;
+    struct weir_unwind_mapping mapping;
+};
+
+struct run {
+    const struct weir_unwinding_options *options;
+    struct weir_unwinding_result *result;
+    struct weir_perf_input *inputs; /* PASSES */
+    struct weir_survey survey;
+    struct weir_unwinder unwinder;
+    struct weir_unwinding_file file;
+    struct cached_mapping *cache; /* owned; CACHE_ENTRIES */
+    uint32_t process;             /* of the present sample */
+    uint64_t time;                /* of the present sample */
+    uint64_t number;              /* of records before the present one */
+};
+
+/* ---- mappings ---- */
+
+static int open_object(void *ctx, uint64_t key)
+{
+    const struct run *run = ctx;
+    return weir_objects_open(&run->survey.objects, (uint32_t)key);
+}
+
+static void look_up(struct run *run, uint64_t address, struct cached_mapping *entry)
+{
+    struct weir_map_found found = weir_task_history_map(&run->survey.history, run->process, address, run->time);
+    *entry = (struct cached_mapping){
+        .address = address, .since = found.since, .until = found.until, .process = run->process, .is_found = found.map};
+    if (!found.map)
+        return;
+    enum weir_object_kind kind = run->survey.objects.list[found.map->object]->kind;
+    entry->mapping = (struct weir_unwind_mapping){.start = found.map->start,
+                                                  .offset = found.map->offset,
+                                                  .has_file = kind == WEIR_OBJECT_FILE || kind == WEIR_OBJECT_VDSO,
+                                                  .key = found.map->object};
+}
+
+static bool find_mapping(void *ctx, uint64_t address, struct weir_unwind_mapping *mapping)
+{
+    struct run *run = ctx;
+    uint64_t hash = (address ^ (uint64_t)run->process << 40) * 0x9e3779b97f4a7c15ull;
+    struct cached_mapping *entry = &run->cache[hash >> 32 & (CACHE_ENTRIES - 1)];
+    if (entry->address != address || entry->process != run->process || run->time < entry->since ||
+        run->time >= entry->until)
+        look_up(run, address, entry);
+    *mapping = entry->mapping;
+    return entry->is_found;
+}
+
+/* ---- records ---- */
+
+static void unwind(struct run *run, const struct weir_input_event *event, const struct weir_sample *sample,
+                   struct weir_unwind_chain *chain)
+{
+    struct weir_unwind_input input;
+    const struct weir_unwind_mappings mappings = {.find = find_mapping, .ctx = run};
+    chain->count = 0;
+    if (!weir_unwound_input(sample, &event->layout, &input)) {
+        run->result->ends[WEIR_UNWIND_NO_REGS] += sample->user_abi != PERF_SAMPLE_REGS_ABI_NONE;
+        return;
+    }
+    run->process = weir_task_history_find(&run->survey.history, sample->id.pid, sample->id.tid, run->time).process;
+    weir_unwinder_run(&run->unwinder, &input, &mappings, chain);
+    run->result->unwound++;
+    run->result->frames += chain->count;
+    run->result->ends[chain->end]++;
+}
+
+static int copy_sample(struct run *run, const struct weir_record_view *record)
+{
+    const struct weir_input_event *event = weir_input_event_of(&run->inputs[1].events, record);
+    uint8_t out[UINT16_MAX + 1 + WEIR_UNWOUND_GROWTH_MAX];
+    struct weir_unwind_chain chain;
+    struct weir_sample sample;
+    size_t bad_offset;
+    if (event && !weir_unwound_is_wanted(&event->attr)) {
+        run->result->samples++;
+        return weir_unwinding_file_append(&run->file, record->data, record->bytes);
+    }
+    if (!event || weir_sample_parse(&sample, &event->layout, record->data, record->bytes, &bad_offset) < 0) {
+        run->result->left_out++;
+        return 0;
+    }
+    run->time = weir_survey_clock(&run->survey, event, record, run->number);
+    unwind(run, event, &sample, &chain);
+    size_t bytes = weir_unwound_write(out, record->data, record->bytes, &event->layout, &sample, &chain);
+    if (bytes == 0) { /* a record that is full without a stack */
+        chain.count = 0;
+        bytes = weir_unwound_write(out, record->data, record->bytes, &event->layout, &sample, &chain);
+    }
+    run->result->samples++;
+    return weir_unwinding_file_append(&run->file, out, bytes);
+}
+
+static int copy_record(struct run *run, const struct weir_record_view *record, struct weir_error *err)
+{
+    int result = 0;
+    if (record->type == WEIR_RECORD_AUXTRACE) {
+        weir_error_set(err, -ENOTSUP, "%s has AUX areas, which weir unwind does not copy", run->options->shown);
+        return -ENOTSUP;
+    }
+    if (record->type == WEIR_RECORD_COMPRESSED || record->type == WEIR_RECORD_COMPRESSED2)
+        return 0; /* the records in it follow */
+    if (run->inputs[1].is_pipe && weir_stream_cuts_has(record->type)) {
+        if (record->type == WEIR_RECORD_BUILD_ID)
+            weir_buf_append(&run->file.build_ids, record->data, record->bytes);
+        result = weir_buf_error(&run->file.build_ids);
+    } else {
+        run->result->records++;
+        result = record->type == PERF_RECORD_SAMPLE
+                     ? copy_sample(run, record)
+                     : weir_unwinding_file_append(&run->file, record->data, record->bytes);
+    }
+    return result < 0 ? weir_error_set_errno(err, result, "cannot write the unwound recording") : 0;
+}
+
+static int copy_all(struct run *run, struct weir_error *err)
+{
+    struct weir_record_view record;
+    int result;
+    while ((result = weir_perf_input_next(&run->inputs[1], &record, &run->result->damage)) > 0) {
+        result = copy_record(run, &record, err);
+        if (result < 0)
+            return result;
+        run->number++;
+    }
+    if (result == 0)
+        run->result->damage.code = 0;
+    if (result < 0 && result != -EBADMSG) {
+        *err = run->result->damage;
+        return result;
+    }
+    return 0;
+}
+
+/* ---- the run ---- */
+
+/* Finds the machine that recorded: by the feature ARCH, or this one. */
+static const struct weir_unwind_machine *find_machine(struct weir_perf_input *input, struct weir_buf *name)
+{
+    struct weir_buf payload = WEIR_BUF_INIT;
+    struct utsname here;
+    const char *text = uname(&here) == 0 ? here.machine : "", *recorded = NULL;
+    if (weir_perf_input_feature(input, WEIR_FEATURE_ARCH, &payload, NULL) == 1) {
+        struct weir_cursor cursor = {.data = payload.data, .bytes = payload.used};
+        recorded = weir_cursor_string(&cursor);
+    }
+    weir_buf_printf(name, "%s", recorded ? recorded : text);
+    weir_buf_fini(&payload);
+    return weir_unwind_machine_find(weir_buf_str(name));
+}
+
+static int check_input(const struct run *run, struct weir_error *err)
+{
+    const struct weir_perf_input *input = &run->inputs[0];
+    const char *name = run->options->shown;
+    bool has_stacks = false;
+    for (size_t i = 0; i < input->events.count; i++)
+        has_stacks |= weir_unwound_is_wanted(&input->events.list[i].attr);
+    if (input->directory[0])
+        return weir_error_set(err, -ENOTSUP, "%s is a directory, whose files weir unwind does not join", name);
+    if (input->is_unfinished) {
+        weir_error_set(err, -ENOTSUP, "%s is not finished", name);
+        weir_error_hint(err, "weir recover %s makes a finished file of it", name);
+        return -ENOTSUP;
+    }
+    if (has_stacks)
+        return 0;
+    weir_error_set(err, -ENODATA, "no event of %s has user stacks", name);
+    weir_error_hint(err, "weir record --call-graph dwarf copies them");
+    return -ENODATA;
+}
+
+static int fail(int code, struct weir_error *err)
+{
+    return code < 0 ? weir_error_set_errno(err, code, "cannot unwind the recording") : 0;
+}
+
+/* After the first pass. */
+static int copy_unwound(struct run *run, int fd, struct weir_error *err)
+{
+    struct weir_buf name = WEIR_BUF_INIT;
+    int result = check_input(run, err);
+    const struct weir_unwind_machine *machine = find_machine(&run->inputs[0], &name);
+    if (result == 0 && !machine)
+        result = weir_error_set(err, -ENOTSUP, "%s: weir does not unwind stacks of %s", run->options->shown,
+                                weir_buf_str(&name));
+    weir_buf_fini(&name);
+    if (result < 0)
+        return result;
+    const struct weir_table_source files = {.open = open_object, .ctx = run};
+    result = fail(weir_unwinder_init(&run->unwinder, machine, &files, WEIR_UNWINDING_TABLES_MAX_BYTES), err);
+    if (result < 0)
+        return result;
+    result = fail(weir_unwinding_file_begin(&run->file, fd, &run->inputs[0]), err);
+    if (result == 0)
+        result = copy_all(run, err);
+    if (result == 0)
+        result = fail(weir_unwinding_file_end(&run->file, &run->inputs[1]), err);
+    run->result->written_bytes = run->file.head_bytes + run->file.data_bytes;
+    weir_unwinding_file_fini(&run->file);
+    weir_unwinder_fini(&run->unwinder);
+    return result;
+}
+
+static int run_passes(struct run *run, int fd, struct weir_error *err)
+{
+    run->cache = calloc(CACHE_ENTRIES, sizeof(*run->cache));
+    if (!run->cache)
+        return fail(-ENOMEM, err);
+    int result = weir_survey_run(&run->survey, &run->inputs[0], &run->options->places, err);
+    if (result == 0)
+        result = copy_unwound(run, fd, err);
+    run->result->read_bytes = run->inputs[0].source.file_bytes;
+    weir_survey_fini(&run->survey);
+    free(run->cache);
+    return result;
+}
+
+/* The second opening, inside the first: the gate is passed when both are open and nothing has been read. */
+static int open_second(void *ctx, struct weir_error *err)
+{
+    struct run *run = ctx;
+    return weir_perf_input_open_gated(&run->inputs[1], run->options->path, run->options->gate, err);
+}
+
+int weir_unwinding_run(const struct weir_unwinding_options *options, int fd, struct weir_unwinding_result *result,
+                       struct weir_error *err)
+{
+    struct weir_perf_input inputs[PASSES] = {{.is_pipe = false}};
+    struct run run = {.options = options, .result = result, .inputs = inputs};
+    const struct weir_input_gate gate = {.opened = open_second, .ctx = &run};
+    struct stat status;
+    *result = (struct weir_unwinding_result){.records = 0};
+    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+        return weir_error_set(err, -EINVAL, "the output is not a regular file, and its head is written last");
+    int code = weir_perf_input_open_gated(&inputs[0], options->path, &gate, err);
+    if (code < 0)
+        return code;
+    code = run_passes(&run, fd, err);
+    weir_perf_input_close(&inputs[1]);
+    weir_perf_input_close(&inputs[0]);
+    return code;
+}

@@ -1,0 +1,50 @@
+/* Numbers of DWARF at a cursor (format/bytes.h), which never passes its end. Pure; any thread. Source: "DWARF Debugging
+ * Information Format 5", 7.6. */
+#ifndef WEIR_UNWIND_DWARF_NUMBERS_H
+#define WEIR_UNWIND_DWARF_NUMBERS_H
+
+#include "format/bytes.h"
+
+static inline uint8_t weir_dwarf_u8(struct weir_cursor *cursor)
+{
+    const uint8_t *byte = weir_cursor_take(cursor, 1);
+    return byte ? *byte : 0;
+}
+
+static inline uint16_t weir_dwarf_u16(struct weir_cursor *cursor)
+{
+    const uint8_t *bytes = weir_cursor_take(cursor, 2);
+    return bytes ? weir_load_u16(bytes) : 0;
+}
+
+/* Takes an unsigned LEB128 number; bits beyond 64 are dropped. */
+static inline uint64_t weir_dwarf_uleb(struct weir_cursor *cursor)
+{
+    uint64_t value = 0;
+    uint8_t byte;
+    unsigned shift = 0;
+    do {
+        byte = weir_dwarf_u8(cursor);
+        value |= shift < 64 ? (uint64_t)(byte & 0x7f) << shift : 0;
+        shift += shift < 64 ? 7 : 0;
+    } while (byte & 0x80);
+    return value;
+}
+
+/* Takes a signed LEB128 number; bits beyond 64 are dropped. */
+static inline int64_t weir_dwarf_sleb(struct weir_cursor *cursor)
+{
+    uint64_t value = 0;
+    uint8_t byte;
+    unsigned shift = 0;
+    do {
+        byte = weir_dwarf_u8(cursor);
+        value |= shift < 64 ? (uint64_t)(byte & 0x7f) << shift : 0;
+        shift += shift < 64 ? 7 : 0;
+    } while (byte & 0x80);
+    if (shift < 64 && (byte & 0x40))
+        value |= UINT64_MAX << shift;
+    return (int64_t)value;
+}
+
+#endif

@@ -1,0 +1,114 @@
+#include "unwind/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "format/elf_file.h"
+
+static void read_segments(struct weir_unwind_table *table, const struct weir_elf_head *head)
+{
+    struct weir_elf_entry segment;
+    for (uint64_t i = 0; weir_elf_segment(head, i, &segment); i++) {
+        if (segment.type == PT_LOAD && (segment.flags & PF_X) && table->segment_count < WEIR_UNWIND_SEGMENTS_MAX)
+            table->segments[table->segment_count++] =
+                (struct weir_unwind_segment){segment.offset, segment.bytes, segment.address};
+    }
+}
+
+/* Reads all bytes of a section. */
+static int read_section(struct weir_cfi_section *section, const struct weir_elf_head *head,
+                        const struct weir_elf_entry *entry)
+{
+    size_t used = 0;
+    if (entry->bytes > WEIR_CFI_SECTION_MAX_BYTES)
+        return -EFBIG;
+    if (entry->bytes == 0 || entry->offset > INT64_MAX - entry->bytes || section->data)
+        return 0;
+    section->data = malloc(entry->bytes);
+    if (!section->data)
+        return -ENOMEM;
+    while (used < entry->bytes) {
+        ssize_t got = pread(head->fd, section->data + used, entry->bytes - used, (off_t)(entry->offset + used));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -errno;
+        if (got == 0)
+            break; /* the file ends early: what is there is used */
+        used += (size_t)got;
+    }
+    section->bytes = used;
+    section->address = entry->address;
+    return weir_cfi_section_index(section);
+}
+
+static int read_sections(struct weir_unwind_table *table, const struct weir_elf_head *head)
+{
+    struct weir_elf_entry entry;
+    int result = 0;
+    table->eh_frame.is_eh = true;
+    for (uint64_t i = 0; result == 0 && weir_elf_section(head, i, &entry); i++) {
+        if (entry.type == SHT_NOBITS || (entry.flags & SHF_COMPRESSED))
+            continue;
+        if (weir_elf_section_is(head, &entry, ".eh_frame"))
+            result = read_section(&table->eh_frame, head, &entry);
+        else if (weir_elf_section_is(head, &entry, ".debug_frame"))
+            result = read_section(&table->debug_frame, head, &entry);
+    }
+    return result;
+}
+
+int weir_unwind_table_load(struct weir_unwind_table *table, int fd, const struct weir_unwind_machine *machine)
+{
+    struct weir_elf_head head;
+    *table = (struct weir_unwind_table){.segment_count = 0};
+    int result = weir_elf_head_read(&head, fd);
+    if (result == 0 && (!head.is_64 || head.machine != machine->elf))
+        result = -ENODATA;
+    if (result < 0)
+        return result;
+    read_segments(table, &head);
+    result = read_sections(table, &head);
+    if (result == 0 && table->eh_frame.count + table->debug_frame.count == 0)
+        result = -ENODATA;
+    if (result < 0)
+        weir_unwind_table_fini(table);
+    return result;
+}
+
+void weir_unwind_table_fini(struct weir_unwind_table *table)
+{
+    weir_cfi_section_fini(&table->eh_frame);
+    weir_cfi_section_fini(&table->debug_frame);
+    table->segment_count = 0;
+}
+
+static size_t section_bytes(const struct weir_cfi_section *section)
+{
+    return section->bytes + section->capacity * sizeof(*section->entries);
+}
+
+size_t weir_unwind_table_bytes(const struct weir_unwind_table *table)
+{
+    return section_bytes(&table->eh_frame) + section_bytes(&table->debug_frame);
+}
+
+bool weir_unwind_table_address(const struct weir_unwind_table *table, uint64_t offset, uint64_t *address)
+{
+    for (unsigned i = 0; i < table->segment_count; i++) {
+        const struct weir_unwind_segment *segment = &table->segments[i];
+        if (offset - segment->offset < segment->bytes) {
+            *address = offset - segment->offset + segment->address;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool weir_unwind_table_find(const struct weir_unwind_table *table, const struct weir_unwind_machine *machine,
+                            uint64_t address, struct weir_cfi_rule *rule)
+{
+    return weir_cfi_find(&table->eh_frame, machine, address, rule) ||
+           weir_cfi_find(&table->debug_frame, machine, address, rule);
+}
