@@ -149,7 +149,8 @@ static const struct weir_option options[] = {
         .section = SECTION,
         .help = "let the kernel write build ids into the records of mappings (Linux 5.12)",
         .details = "weir then need not open the mapped files. The table of build ids is written all the same, unless "
-                   "-B is given: some consumers know no other place.",
+                   "-B is given: some consumers know no other place. Up to Linux 6.18 at least, perf record beside it "
+                   "may crash.",
     },
     {
         .long_name = "buildid-all",

@@ -26,12 +26,11 @@
 /* ---- adding ---- */
 
 /* Where the object of a key is; adds it if it is new. */
-static uint32_t add_object(struct weir_objects *objects, enum weir_object_kind kind, const char *path, uint32_t pid,
-                           const struct weir_build_id *id)
+static uint32_t add_identified(struct weir_objects *objects, enum weir_object_kind kind, const char *path, uint32_t pid,
+                               const struct weir_build_id *id, uint64_t identity)
 {
     uint32_t name = weir_string_table_add(objects->strings, path);
-    uint64_t id_hash = id && id->bytes ? weir_hash(&objects->strings->key, id->data, id->bytes) : 0;
-    const uint64_t key[] = {(uint64_t)kind << 32 | name, (uint64_t)pid, id_hash};
+    const uint64_t key[] = {(uint64_t)kind << 32 | name, (uint64_t)pid, identity};
     size_t count = objects->count;
     struct weir_object **list =
         weir_array_grow(objects->list, sizeof(struct weir_object *), count, 1, &objects->capacity);
@@ -49,10 +48,32 @@ static uint32_t add_object(struct weir_objects *objects, enum weir_object_kind k
     object->kind = kind;
     object->path = name;
     object->pid = pid;
+    object->same = number;
     if (id)
         object->id = *id;
     pthread_mutex_init(&object->lock, NULL);
     return number;
+}
+
+static uint64_t hash_id(const struct weir_objects *objects, const struct weir_build_id *id)
+{
+    return id && id->bytes ? weir_hash(&objects->strings->key, id->data, id->bytes) : 0;
+}
+
+static uint32_t add_object(struct weir_objects *objects, enum weir_object_kind kind, const char *path, uint32_t pid,
+                           const struct weir_build_id *id)
+{
+    return add_identified(objects, kind, path, pid, id, hash_id(objects, id));
+}
+
+/* A file is known by its build id, else by device and inode. */
+static uint32_t add_file(struct weir_objects *objects, const struct weir_object_name *name)
+{
+    const uint64_t words[] = {name->inode, name->major, name->minor};
+    uint64_t identity = hash_id(objects, name->id);
+    if (identity == 0 && name->inode != 0)
+        identity = weir_hash(&objects->strings->key, words, sizeof(words));
+    return add_identified(objects, WEIR_OBJECT_FILE, name->path, 0, name->id, identity);
 }
 
 int weir_objects_init(struct weir_objects *objects, struct weir_string_table *strings, uint64_t seed)
@@ -127,7 +148,7 @@ uint32_t weir_objects_add(struct weir_objects *objects, const struct weir_object
         return add_perf_map(objects, name->pid);
     if (begins(path, "[stack") || begins(path, "/SYSV") || begins(path, "[") || path[0] != '/')
         return add_object(objects, WEIR_OBJECT_NAMELESS, path, 0, NULL);
-    return add_object(objects, WEIR_OBJECT_FILE, path, 0, name->id);
+    return add_file(objects, name);
 }
 
 uint32_t weir_objects_add_ksymbol(struct weir_objects *objects, const char *name, uint64_t bytes)
@@ -147,12 +168,54 @@ int weir_objects_set_jitdump(struct weir_objects *objects, uint32_t pid, uint32_
     return 0;
 }
 
-void weir_objects_identify(struct weir_objects *objects, uint32_t path, const struct weir_build_id *id)
+/* The first object of that path without a build id; NULL: none. */
+static struct weir_object *next_nameless(const struct weir_objects *objects, uint32_t path)
 {
     for (size_t i = 0; i < objects->count; i++) {
         if (objects->list[i]->path == path && objects->list[i]->id.bytes == 0)
-            objects->list[i]->id = *id;
+            return objects->list[i];
     }
+    return NULL;
+}
+
+/* Mappings synthesized from /proc may have another device than the kernel's records of the same file. */
+static int join_same(struct weir_objects *objects)
+{
+    struct weir_row_table firsts;
+    weir_row_table_init(&firsts, 3, 4, objects->numbers.seed);
+    int result = 0;
+    for (uint32_t i = 0; i < objects->count && result == 0; i++) {
+        struct weir_object *object = objects->list[i];
+        const uint64_t key[] = {(uint64_t)object->kind << 32 | object->path, (uint64_t)object->pid,
+                                hash_id(objects, &object->id)};
+        if (object->kind != WEIR_OBJECT_FILE || object->id.bytes == 0)
+            continue;
+        uint32_t row = weir_row_table_add(&firsts, key);
+        if (row == WEIR_ROW_NONE) {
+            result = -ENOMEM;
+        } else {
+            uint64_t *first = &weir_row(&firsts, row)[3];
+            *first = *first ? *first : i;
+            object->same = (uint32_t)*first;
+        }
+    }
+    weir_row_table_fini(&firsts);
+    return result;
+}
+
+int weir_objects_identify(struct weir_objects *objects, const struct weir_object_id *ids, size_t count)
+{
+    struct weir_object *object;
+    for (size_t i = count; i-- > 0;) {
+        object = next_nameless(objects, ids[i].path);
+        if (object)
+            object->id = ids[i].id;
+    }
+    for (size_t i = 0; i < count; i++) {
+        while ((object = next_nameless(objects, ids[i].path)))
+            object->id = ids[i].id;
+    }
+    return join_same(objects);
 }
 
 /* ---- loading ---- */

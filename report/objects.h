@@ -46,6 +46,7 @@ struct weir_object {
     uint32_t path;           /* number of a string: as shown */
     uint32_t pid;            /* of PERF_MAP */
     struct weir_build_id id; /* bytes 0: unknown */
+    uint32_t same;           /* number of the first object of the same path and build id; else its own */
     uint32_t jitdump;        /* of PERF_MAP: number of the string of its jitdump's path; 0: none */
     uint64_t bytes;          /* of KSYMBOL */
     pthread_mutex_t lock;    /* held while symbols are loaded */
@@ -87,6 +88,14 @@ struct weir_object_name {
     const char *path;
     uint32_t pid;                   /* of the process that mapped it; WEIR_TASK_KERNEL: the kernel */
     const struct weir_build_id *id; /* NULL: unknown */
+    uint64_t inode;                 /* with the device tells files of one path apart; 0: unknown */
+    uint32_t major, minor;
+};
+
+/* An entry of the recording's table of build ids. */
+struct weir_object_id {
+    uint32_t path; /* number of a string */
+    struct weir_build_id id;
 };
 
 /* Returns the number of the object that a mapping's name means; WEIR_ROW_NONE: no memory. */
@@ -98,8 +107,15 @@ uint32_t weir_objects_add_ksymbol(struct weir_objects *objects, const char *name
 /* Gives the process' generated code the jitdump at path (number of a string). 0 or -ENOMEM. */
 int weir_objects_set_jitdump(struct weir_objects *objects, uint32_t pid, uint32_t path);
 
-/* Gives every object of that path (number of a string) which has no build id that one. */
-void weir_objects_identify(struct weir_objects *objects, uint32_t path, const struct weir_build_id *id);
+/*
+ * Gives objects without a build id that of their path in the table. Where a path has several objects, because the file
+ * was replaced while recording, the last entry is that of the first object, the one before it that of the second, and
+ * so on: weir writes them in this order (engine/tasks/mapped_files.h). Objects left over get the first entry. Then
+ * those of one path and build id become the same.
+ *
+ * 0 or -ENOMEM. ids: borrowed.
+ */
+int weir_objects_identify(struct weir_objects *objects, const struct weir_object_id *ids, size_t count);
 
 /* Whether addresses in an object are those of memory, rather than offsets. */
 static inline bool weir_object_is_absolute(const struct weir_object *object)

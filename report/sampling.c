@@ -61,7 +61,7 @@ static weir_frame look_up(struct folder *folder, uint32_t process, uint64_t addr
     struct weir_map_found found = weir_task_history_map(&survey->history, process, address, time);
     uint32_t object = WEIR_OBJECT_NUMBER_UNKNOWN, symbol = WEIR_SYMBOL_NONE;
     if (found.map) {
-        object = found.map->object;
+        object = survey->objects.list[found.map->object]->same;
         bool is_absolute = weir_object_is_absolute(survey->objects.list[object]);
         uint64_t place = is_absolute ? address : address - found.map->start + found.map->offset;
         symbol = weir_objects_resolve(&survey->objects, object, place);

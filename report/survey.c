@@ -25,6 +25,8 @@ struct run {
     uint64_t number; /* of records before the present one */
     uint64_t last_task;
     bool any_task;
+    struct weir_object_id *ids; /* owned; of the feature BUILD_ID, or of a stream's records */
+    size_t id_count, id_capacity;
 };
 
 /* ---- times ---- */
@@ -101,7 +103,12 @@ static int note_map(struct weir_survey *survey, const struct weir_side_record *s
         return 0; /* of guests, whose symbols are not here */
     event->kind = WEIR_TASK_MAP;
     event->pid = mode == PERF_RECORD_MISC_KERNEL ? WEIR_TASK_KERNEL : (uint32_t)side->pid;
-    const struct weir_object_name name = {.path = side->map.filename, .pid = event->pid, .id = &side->build_id};
+    const struct weir_object_name name = {.path = side->map.filename,
+                                          .pid = event->pid,
+                                          .id = &side->build_id,
+                                          .inode = side->map.inode,
+                                          .major = side->map.major,
+                                          .minor = side->map.minor};
     uint32_t object = weir_objects_add(&survey->objects, &name);
     if (object == WEIR_ROW_NONE)
         return -ENOMEM;
@@ -240,7 +247,7 @@ static int note_lost(struct run *run, const struct weir_input_event *event, cons
 /* ---- build ids ---- */
 
 /* One record of the feature BUILD_ID, or of a stream: the build id of an object by its path. */
-static int note_build_id(struct weir_survey *survey, const uint8_t *record, size_t bytes)
+static int note_build_id(struct run *run, const uint8_t *record, size_t bytes)
 {
     struct weir_perf_build_id fixed;
     struct weir_build_id id = {.bytes = ID_DEFAULT_BYTES};
@@ -253,10 +260,13 @@ static int note_build_id(struct weir_survey *survey, const uint8_t *record, size
     if (fixed.header.misc & ID_SIZE_IS_VALID)
         id.bytes = fixed.size < sizeof(id.data) ? fixed.size : sizeof(id.data);
     memcpy(id.data, fixed.id, id.bytes);
-    uint32_t name = weir_string_table_add(&survey->strings, path);
-    if (name == WEIR_ROW_NONE)
+    uint32_t name = weir_string_table_add(&run->survey->strings, path);
+    struct weir_object_id *ids = weir_array_grow(run->ids, sizeof(*ids), run->id_count, 1, &run->id_capacity);
+    if (ids)
+        run->ids = ids;
+    if (name == WEIR_ROW_NONE || !ids)
         return -ENOMEM;
-    weir_objects_identify(&survey->objects, name, &id);
+    ids[run->id_count++] = (struct weir_object_id){.path = name, .id = id};
     return 0;
 }
 
@@ -271,11 +281,11 @@ static int note_build_ids(struct run *run)
         memcpy(&header, payload.data + at, sizeof(header));
         if (header.size < sizeof(header) || header.size > payload.used - at)
             break;
-        result = note_build_id(run->survey, payload.data + at, header.size);
+        result = note_build_id(run, payload.data + at, header.size);
         at += header.size;
     }
     weir_buf_fini(&payload);
-    return result;
+    return result < 0 ? result : weir_objects_identify(&run->survey->objects, run->ids, run->id_count);
 }
 
 /* ---- the timeline ---- */
@@ -339,7 +349,7 @@ static int note_record(struct run *run, const struct weir_record_view *record)
             run->survey->events[event - run->input->events.list].throttled++;
         return 0;
     case WEIR_RECORD_BUILD_ID:
-        return note_build_id(run->survey, record->data, record->bytes);
+        return note_build_id(run, record->data, record->bytes);
     case WEIR_RECORD_EVENT_UPDATE:
         return note_timeline(run->survey, record);
     default:
@@ -384,12 +394,15 @@ int weir_survey_run(struct weir_survey *survey, struct weir_perf_input *input, c
     weir_sample_split_init(&run.split, seed);
     result = read_all(&run, err);
     weir_sample_split_fini(&run.split);
-    if (result < 0)
+    if (result < 0) {
+        free(run.ids);
         return result;
+    }
     weir_timeline_text_end(&survey->timeline_state, &survey->timeline);
     result = weir_buf_error(&survey->timeline);
     if (result == 0)
         result = note_build_ids(&run);
+    free(run.ids);
     if (result == 0)
         result = weir_task_history_build(&survey->history);
     return result < 0 ? weir_error_set_errno(err, result, "cannot report %s", input->source.path) : 0;

@@ -10,13 +10,12 @@
 
 #include "base/bits.h"
 
-#define FIRST_ROOM   256u
-#define KERNEL_NAME  "[kernel."
-#define KERNEL_FIRST 2 /* passes of list(): the kernel, then the rest */
+#define FIRST_ROOM  256u
+#define KERNEL_NAME "[kernel."
 
 /* Names of memory without a file: is_anon_memory() and is_no_dso_memory(), tools/perf/util/map.c. */
 static const char *const no_files[] = {
-    "//anon", "/dev/zero", "/anon_hugepage", "/memfd:", "/SYSV", "//toolong", "anon_inode:", "[",
+    "//anon", "/dev/zero", "/anon_hugepage", "/SYSV", "//toolong", "anon_inode:", "[",
 };
 
 void weir_mapped_files_init(struct weir_mapped_files *files)
@@ -257,6 +256,7 @@ static int64_t add(struct weir_mapped_files *files, const struct wanted *wanted)
         .name_hash = wanted->name_hash,
         .file_hash = wanted->file_hash,
         .first_output = files->output,
+        .number = files->seen,
     };
     files->seen++;
     link_in(files, index);
@@ -384,26 +384,39 @@ static bool is_of_output(const struct weir_mapped_file *file, uint32_t output)
     return file->first_output <= output && (is_kernels || file->last_output + 1 >= output);
 }
 
+/* The kernel first; then the newest object first. */
+static int compare(const void *a, const void *b, void *all)
+{
+    const struct weir_mapped_file *first = (const struct weir_mapped_file *)all + *(const uint32_t *)a;
+    const struct weir_mapped_file *second = (const struct weir_mapped_file *)all + *(const uint32_t *)b;
+    bool first_is_kernel = first->kind == WEIR_MAPPED_KERNEL, second_is_kernel = second->kind == WEIR_MAPPED_KERNEL;
+    if (first_is_kernel != second_is_kernel)
+        return first_is_kernel ? -1 : 1;
+    return first->number > second->number ? -1 : first->number < second->number;
+}
+
 int weir_mapped_files_list(const struct weir_mapped_files *files, uint32_t output, struct weir_build_id_entry **entries,
                            size_t *count)
 {
-    struct weir_build_id_entry *list = calloc(weir_max_u64(files->count, 1), sizeof(*list));
-    if (!list)
+    size_t room = weir_max_u64(files->count, 1), used = 0;
+    struct weir_build_id_entry *list = calloc(room, sizeof(*list));
+    uint32_t *order = list ? malloc(room * sizeof(*order)) : NULL;
+    if (!order) {
+        free(list);
         return -ENOMEM;
-    size_t used = 0;
-    for (int pass = 0; pass < KERNEL_FIRST; pass++) {
-        for (uint32_t i = 0; i < files->count; i++) {
-            struct weir_build_id id = weir_mapped_files_build_id(files, i);
-            bool is_kernel = files->all[i].kind == WEIR_MAPPED_KERNEL;
-            if (id.bytes == 0 || is_kernel != (pass == 0) || !is_of_output(&files->all[i], output))
-                continue;
-            list[used++] = (struct weir_build_id_entry){
-                .name = weir_mapped_files_name(files, i),
-                .id = id,
-                .cpumode = files->all[i].cpumode,
-            };
-        }
     }
+    for (uint32_t i = 0; i < files->count; i++) {
+        if (weir_mapped_files_build_id(files, i).bytes > 0 && is_of_output(&files->all[i], output))
+            order[used++] = i;
+    }
+    qsort_r(order, used, sizeof(*order), compare, files->all);
+    for (size_t i = 0; i < used; i++)
+        list[i] = (struct weir_build_id_entry){
+            .name = weir_mapped_files_name(files, order[i]),
+            .id = weir_mapped_files_build_id(files, order[i]),
+            .cpumode = files->all[order[i]].cpumode,
+        };
+    free(order);
     *entries = list;
     *count = used;
     return 0;

@@ -62,6 +62,7 @@ struct weir_mapped_file {
     pid_t pid;
     uint64_t start, end;
     uint32_t first_output, last_output; /* first and last output in which it was seen */
+    uint64_t number;                    /* of objects seen before it */
 };
 
 struct weir_mapped_files {
@@ -116,7 +117,9 @@ struct weir_build_id weir_mapped_files_build_id(const struct weir_mapped_files *
 
 /*
  * Makes the entries of an output's BUILD_ID feature: the kernel first, then the objects with a build id that were seen
- * in this output or in the one before, by index. (Records from around the rotation may be taken in with either output.)
+ * in this output or in the one before, the newest first. (Records from around the rotation may be taken in with either
+ * output.) So of a name whose file was replaced the last entry is that of the first file. perf gives the last entry to
+ * the first mapping of the name, and files of later mappings, which have another inode, none.
  * The caller frees *entries; the names in it are borrowed until the next add or free_unmapped. 0 or -ENOMEM.
  */
 int weir_mapped_files_list(const struct weir_mapped_files *files, uint32_t output, struct weir_build_id_entry **entries,

@@ -86,7 +86,7 @@ Test(mapped_files, beyond_its_bound_files_are_left_out)
 
 Test(mapped_files, what_has_no_file_is_not_read)
 {
-    static const char *const names[] = {"//anon", "[heap]", "[vsyscall]", "/memfd:x (deleted)", "/SYSV00000000", ""};
+    static const char *const names[] = {"//anon", "[heap]", "[vsyscall]", "/SYSV00000000", ""};
     struct weir_mapped_files files;
     weir_mapped_files_init(&files);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -189,10 +189,27 @@ Test(mapped_files, kernel_stands_first_in_the_list)
     cr_assert_eq(count, 3);
     cr_assert_str_eq(entries[0].name, "[kernel.kallsyms]");
     cr_assert_eq(entries[0].cpumode, PERF_RECORD_MISC_KERNEL);
-    cr_assert_str_eq(entries[1].name, "/bin/b");
-    cr_assert_eq(entries[1].cpumode, PERF_RECORD_MISC_USER);
-    cr_assert_eq(entries[1].id.data[0], 2);
-    cr_assert_str_eq(entries[2].name, "[ext4]");
+    cr_assert_str_eq(entries[1].name, "[ext4]");
+    cr_assert_str_eq(entries[2].name, "/bin/b");
+    cr_assert_eq(entries[2].cpumode, PERF_RECORD_MISC_USER);
+    cr_assert_eq(entries[2].id.data[0], 2);
+    free(entries);
+    weir_mapped_files_fini(&files);
+}
+
+/* perf takes the last entry of a name for its first mapping. */
+Test(mapped_files, first_file_of_a_name_stands_last_in_the_list)
+{
+    struct weir_mapped_files files;
+    struct weir_build_id_entry *entries;
+    size_t count;
+    weir_mapped_files_init(&files);
+    for (uint64_t inode = 1; inode <= 3; inode++)
+        know(&files, add(&files, inode, 0, "/bin/replaced"), (uint8_t)inode);
+    cr_assert_eq(weir_mapped_files_list(&files, 0, &entries, &count), 0);
+    cr_assert_eq(count, 3);
+    for (size_t i = 0; i < count; i++)
+        cr_expect_eq(entries[i].id.data[0], 3 - i);
     free(entries);
     weir_mapped_files_fini(&files);
 }

@@ -413,11 +413,11 @@ static void run_outputs(bool keeps)
     weir_sideband_end_feed(sideband);
     cr_assert_eq(weir_sideband_start(sideband), 0);
     begin_output(sideband, &beginning);
-    expect_listed(sideband, 0, "/bin/5 /bin/6 /bin/7 "); /* their ids are read: a file that waits for that stays */
+    expect_listed(sideband, 0, "/bin/7 /bin/6 /bin/5 "); /* their ids are read: a file that waits for that stays */
     for (unsigned output = 2; output <= WEIR_MAPPED_OUTPUTS_KEPT + 2; output++)
         begin_output(sideband, &beginning);
-    expect_listed(sideband, WEIR_MAPPED_OUTPUTS_KEPT + 2, "/bin/5 /bin/6 ");
-    expect_listed(sideband, 0, keeps ? "/bin/5 /bin/6 /bin/7 " : "/bin/5 /bin/6 ");
+    expect_listed(sideband, WEIR_MAPPED_OUTPUTS_KEPT + 2, "/bin/6 /bin/5 ");
+    expect_listed(sideband, 0, keeps ? "/bin/7 /bin/6 /bin/5 " : "/bin/6 /bin/5 ");
     struct weir_sideband_counts counts;
     weir_sideband_stop(sideband, PATIENCE_MS, &counts);
     cr_expect_eq(counts.files, 3);

@@ -74,6 +74,79 @@ test_replaced_program_has_the_id_of_what_ran() {
     expect_line ours "$(id_of "$(type -P true)") $(pwd)/program"
 }
 
+# variant FROM TO: a copy with another build id.
+variant() {
+    python3 - "$1" "$2" "$(id_of "$1")" <<'END'
+import os, sys
+source, target, build_id = sys.argv[1], sys.argv[2], bytes.fromhex(sys.argv[3])
+content = open(source, "rb").read()
+assert content.count(build_id) == 1
+open(target, "wb").write(content.replace(build_id, bytes([build_id[0] ^ 0xFF]) + build_id[1:]))
+os.chmod(target, 0o755)
+END
+    [ "$(id_of "$1")" != "$(id_of "$2")" ] || fail "the copy has the same id"
+}
+
+# Both ran, and the first is gone: nothing of the second may be shown for its addresses. Without ids in the maps weir
+# reads the first's within a second.
+test_replaced_program_is_two_programs() {
+    local way
+    needs_program python3
+    variant "$WEIR_LOAD" second
+    for way in --buildid-mmap --no-buildid-mmap; do
+        cp "$WEIR_LOAD" program
+        record "$way" -e cpu-clock -F 2000 -o it.data -- \
+            bash -c "./program spin 50000000; [ $way = --buildid-mmap ] || sleep 1.5
+                cp second new; mv new program; ./program spin 50000000"
+        "$WEIR_PROGRAM" report --stdio it.data >text 2>err
+        expect_at_least "rows of the second's symbol, $way" "$(grep -c '/program[[:space:]]hot_loop$' text)" 1
+        expect_at_least "rows of the first, $way" "$(grep -c '/program[[:space:]]\[unknown\]$' text)" 1
+        expect_line err "no symbols of 1 file: changed since the recording"
+        expect_eq "the id that perf finds, $way" "$(ids it.data | grep "$PWD/program")" \
+            "$(id_of "$WEIR_LOAD") $PWD/program"
+    done
+}
+
+test_replaced_program_has_both_ids_in_the_maps() {
+    needs_program python3
+    variant "$WEIR_LOAD" second
+    cp "$WEIR_LOAD" program
+    record --buildid-mmap -e cpu-clock -F 2000 -o it.data -- \
+        bash -c './program spin 50000000; cp second new; mv new program; ./program spin 50000000'
+    perf buildid-list -H -i it.data 2>/dev/null | grep "$PWD/program" | sort >hit
+    expect_eq "ids" "$(cut -d' ' -f1 hit)" "$(for file in "$WEIR_LOAD" second; do id_of "$file"; done | sort)"
+}
+
+# Of files that no path leads to, and of one whose path leads to another file outside.
+test_memfd_and_mount_namespace_have_the_id_of_what_ran() {
+    local way
+    needs_program python3 unshare
+    unshare -m true 2>/dev/null || skip "needs mount namespaces"
+    variant "$WEIR_LOAD" second
+    cp "$WEIR_LOAD" program
+    for way in --buildid-mmap --no-buildid-mmap; do
+        # Both programs are there until weir has read their mappings.
+        record "$way" -a -e dummy -o it.data -- python3 - second <<'END'
+import os, subprocess, sys, time
+memory = os.memfd_create("made", 0)
+os.write(memory, open(sys.argv[1], "rb").read())
+commands = [
+    [f"/proc/{os.getpid()}/fd/{memory}", "mapped", "1"],
+    ["unshare", "-m", "sh", "-c", "mount --bind second program && exec ./program mapped 1"],
+]
+started = [subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=[memory]) for command in commands]
+time.sleep(1.5)
+for process in started:
+    process.communicate()
+    assert process.returncode == 0
+END
+        ids it.data >ours
+        expect_line ours "$(id_of second) /memfd:made (deleted)"
+        expect_line ours "$(id_of second) $PWD/program"
+        expect_no_line ours "$(id_of program) $PWD/program"
+    done
+}
+
 test_symbols_are_found_by_the_id() {
     record -e cpu-clock -F 2000 -o it.data -- "$WEIR_LOAD" spin 100000000
     perf report --stdio -i it.data 2>perf.err >text
