@@ -22,7 +22,7 @@ static const char *const rivals[][2] = {
     {"freq", "count"},          {"all-kernel", "all-user"}, {"branch-any", "branch-filter"},
     {"memory", "overwrite"},    {"append", "force"},        {"snapshot-keep", "switch-max-files"},
     {"all-cpus", "pid"},        {"all-cpus", "tid"},        {"all-cpus", "uid"},
-    {"all-cpus", "per-thread"},
+    {"all-cpus", "per-thread"}, {"event", "pfm-events"},
 };
 
 /* Options that are of the events before them, and out of force with these. */

@@ -2,6 +2,7 @@
 #include "cli/event_options.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "cli/target_options.h"
@@ -34,12 +35,39 @@ int weir_event_options_apply_filter(void *object, const char *text, struct weir_
     return 0;
 }
 
+int weir_event_options_apply_pfm(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    if (text[0] == '\0') {
+        weir_error_set(err, -EINVAL, "option '--pfm-events': the argument is empty");
+        weir_error_hint(err, "'weir list pfm' shows the events that libpfm4 knows of this machine's CPU");
+        return -EINVAL;
+    }
+    size_t *pfm = reallocarray(arguments->pfm, arguments->pfm_count + 1, sizeof(*pfm));
+    if (pfm)
+        arguments->pfm = pfm;
+    if (!pfm || weir_text_list_add(&arguments->events, text) < 0)
+        return weir_error_set_errno(err, -ENOMEM, "option '--pfm-events'");
+    pfm[arguments->pfm_count++] = arguments->events.count - 1;
+    return 0;
+}
+
+static bool is_pfm(const struct weir_record_arguments *arguments, size_t index)
+{
+    size_t i = 0;
+    while (i < arguments->pfm_count && arguments->pfm[i] != index)
+        i++;
+    return i < arguments->pfm_count;
+}
+
 /* The events of the -e with that index, and its filters. */
 static int collect_one(const struct weir_record_arguments *arguments, size_t index, struct weir_event_list *events,
                        struct weir_error *err)
 {
     size_t first = events->count;
-    int result = weir_event_list_parse(events, arguments->events.items[index], NULL, err);
+    const char *text = arguments->events.items[index];
+    int result = is_pfm(arguments, index) ? weir_event_list_parse_pfm(events, text, err)
+                                          : weir_event_list_parse(events, text, NULL, err);
     for (size_t i = 0; result == 0 && i < arguments->filter_count; i++) {
         if (arguments->filters[i].event_index == index)
             result = weir_event_list_filter(events, first, arguments->filters[i].text, NULL, err);

@@ -1,6 +1,6 @@
 /*
- * The events of `weir record`: --filter, which applies to the -e before it, and the event list from -e, --filter and
- * --group. Main thread.
+ * The events of `weir record`: --pfm-events, --filter, which applies to the -e before it, and the event list from -e,
+ * --pfm-events, --filter and --group. Main thread.
  */
 #ifndef WEIR_CLI_EVENT_OPTIONS_H
 #define WEIR_CLI_EVENT_OPTIONS_H
@@ -9,7 +9,8 @@
 #include "cli/record_arguments.h"
 #include "engine/events/event_list.h"
 
-/* For a row of the table: see struct weir_option. arguments are a struct weir_record_arguments. */
+/* For rows of the table: see struct weir_option. arguments are a struct weir_record_arguments. */
+int weir_event_options_apply_pfm(void *arguments, const char *text, struct weir_error *err);
 int weir_event_options_apply_filter(void *arguments, const char *text, struct weir_error *err);
 
 /* Fills the empty list: the events of each -e with its filters, or perf's default event. 0, or the result of

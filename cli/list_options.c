@@ -14,7 +14,7 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(details, bool),
         .section = OUTPUT,
-        .help = "show the terms behind each alias of a PMU",
+        .help = "show the terms behind each alias of a PMU, and what libpfm4 says of its events",
     },
     {
         .short_name = 'j',
@@ -40,16 +40,16 @@ static const char *const usages[] = {"[OPTION...] [SECTION|PATTERN]...", "[OPTIO
 
 static const char *const description[] = {
     "Lists the events of this machine that -e takes: generic hardware, software and cache events that "
-    "the kernel can open, events of PMUs in sysfs, the forms of raw events and breakpoints, "
-    "tracepoints and dynamic probes.",
-    "SECTION is one of hw, sw, cache, pmu, raw, breakpoint and tracepoint. A pattern shows the events "
+    "the kernel can open, events of PMUs in sysfs, the forms of raw events and breakpoints, those that "
+    "libpfm4 knows of the CPU, tracepoints and dynamic probes.",
+    "SECTION is one of hw, sw, cache, pmu, raw, breakpoint, pfm and tracepoint. A pattern shows the events "
     "that it matches: with a colon, as in 'sched:*', whole names of tracepoints; without, any part of "
     "a name. Several words show the events of any of them. Quote patterns, or the shell expands them.",
     "'weir list presets' shows the presets of weir record with their options and events, as they are typed; names "
     "behind it choose among them.",
-    "Tracepoints need a readable tracefs; without it weir lists the rest and prints a hint. Events "
-    "that only perf's tables for CPU models name are not listed: write them as "
-    "cpu/event=0xNN,umask=0xNN/.",
+    "Tracepoints need a readable tracefs; without it weir lists the rest and prints a hint. Of "
+    "libpfm4's events the first name is for -e, the second one for --pfm-events. Events of a CPU that libpfm4 "
+    "does not know are written as cpu/event=0xNN,umask=0xNN/.",
     NULL,
 };
 

@@ -23,6 +23,8 @@ static const char *section_text(enum weir_catalog_section section)
         return "Raw hardware event descriptor";
     case WEIR_CATALOG_BREAKPOINT:
         return "Hardware breakpoint";
+    case WEIR_CATALOG_PFM:
+        return "PFM event";
     case WEIR_CATALOG_TRACEPOINT:
         break;
     }
@@ -35,6 +37,8 @@ static void add_line(struct weir_list_report *report, const struct weir_catalog_
     snprintf(name, sizeof(name), "%s%s%s", entry->name, entry->other ? " OR " : "", entry->other ? entry->other : "");
     weir_buf_printf(report->text, "  %-*s [%s%s%s]\n", NAME_COLUMNS, name, section_text(entry->section),
                     entry->dynamic ? ", " : "", entry->dynamic ? entry->dynamic : "");
+    if (report->details && entry->description)
+        weir_buf_printf(report->text, "       %s\n", entry->description);
     if (!report->details || !entry->terms)
         return;
     weir_buf_printf(report->text, "       %s/%s/", entry->pmu, entry->terms);
@@ -64,6 +68,7 @@ static void add_object(struct weir_list_report *report, const struct weir_catalo
     if (entry->scale != 1)
         weir_buf_printf(text, ", \"scale\": %.17g", entry->scale);
     add_member(text, "dynamic", entry->dynamic);
+    add_member(text, "description", entry->description);
     weir_buf_printf(text, "}");
 }
 
@@ -72,7 +77,7 @@ static void add_names(struct weir_list_report *report, const struct weir_catalog
     if (entry->is_form)
         return;
     weir_buf_printf(report->text, "%s\n", entry->name);
-    if (entry->other)
+    if (entry->other && entry->section != WEIR_CATALOG_PFM) /* which -e does not take */
         weir_buf_printf(report->text, "%s\n", entry->other);
 }
 

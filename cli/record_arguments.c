@@ -35,6 +35,7 @@ void weir_record_arguments_fini(struct weir_record_arguments *arguments)
     free(arguments->tids);
     weir_text_list_fini(&arguments->presets);
     weir_text_list_fini(&arguments->events);
+    free(arguments->pfm);
     free(arguments->filters);
     free(arguments->cgroups);
     weir_text_list_fini(&arguments->rotate_on);

@@ -51,7 +51,9 @@ struct weir_record_arguments {
         presets; /* --preset, in order: they are applied in front of the others (cli/preset_apply.h) */
 
     /* The lists of events follow from them (cli/event_options.h). */
-    struct weir_text_list events;       /* -e, in order */
+    struct weir_text_list events; /* -e and --pfm-events, in order */
+    size_t *pfm;                  /* owned; indexes of those of --pfm-events, ascending */
+    size_t pfm_count;
     struct weir_record_filter *filters; /* owned; of --filter, in order */
     size_t filter_count;
     struct weir_record_cgroups *cgroups; /* owned; of -G, in order */

@@ -77,6 +77,18 @@ static const struct weir_option options[] = {
                    "around functions of FILE or of the kernel; 'NAME #2' is the second of that name.",
     },
     {
+        .long_name = "pfm-events",
+        .argument = "PFM-EVENTS",
+        .repeatable = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_event_options_apply_pfm,
+        .section = SECTION,
+        .help = "record these events by libpfm4's names, such as inst_retired:any_p:u or {EVENT,EVENT}",
+        .details = "'weir list pfm' shows those of this machine's CPU. Modifiers are libpfm4's: u, k, precise=N, "
+                   "period=N, c=N (threshold) and others. -e takes these names, too, where nothing else has the name: "
+                   "in any case, with a point before the unit mask, and with modifiers of perf-list(1) behind a colon.",
+    },
+    {
         .long_name = "group",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,

@@ -16,6 +16,7 @@
 #include "engine/events/cache_events.h"
 #include "engine/events/event_names.h"
 #include "engine/events/event_scan.h"
+#include "engine/events/pfm.h"
 #include "engine/events/pmu.h"
 #include "format/tracefs.h"
 
@@ -41,6 +42,7 @@ static const struct {
     {"pmu", WEIR_CATALOG_PMU},
     {"raw", WEIR_CATALOG_RAW},
     {"breakpoint", WEIR_CATALOG_BREAKPOINT},
+    {"pfm", WEIR_CATALOG_PFM},
     {"tracepoint", WEIR_CATALOG_TRACEPOINT},
 };
 
@@ -222,6 +224,19 @@ static int visit_forms(const struct visit *visit, const struct weir_pmu_list *pm
     return result;
 }
 
+/* ---- libpfm4 ---- */
+
+static int visit_pfm(void *ctx, const struct weir_pfm_event *event)
+{
+    const struct weir_catalog_entry entry = {.section = WEIR_CATALOG_PFM,
+                                             .name = event->word,
+                                             .other = event->name,
+                                             .pmu = event->pmu,
+                                             .description = event->description,
+                                             .scale = 1};
+    return show(ctx, &entry);
+}
+
 /* ---- tracepoints ---- */
 
 /* Lines are "p:SYSTEM/NAME PLACE ...", with r or p64 and the like before the colon. */
@@ -344,6 +359,9 @@ static int visit_all_but_tracepoints(const struct visit *visit, struct weir_pmu_
         result = visit_forms(visit, pmus);
     if (result == 0 && sections & WEIR_CATALOG_BREAKPOINT)
         result = show(visit, &breakpoint);
+    bool is_this_machine = !visit->setup->sources || !visit->setup->sources->sysfs_root;
+    if (result == 0 && sections & WEIR_CATALOG_PFM && is_this_machine)
+        result = weir_pfm_visit(visit_pfm, (void *)visit);
     return result;
 }
 

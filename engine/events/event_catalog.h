@@ -22,7 +22,8 @@ enum weir_catalog_section {
     WEIR_CATALOG_PMU = 1u << 3,        /* aliases of PMUs, and PMUs that trace into an AUX area */
     WEIR_CATALOG_RAW = 1u << 4,        /* forms: rNNN, and the terms of each PMU with bit fields */
     WEIR_CATALOG_BREAKPOINT = 1u << 5, /* the form of a breakpoint */
-    WEIR_CATALOG_TRACEPOINT = 1u << 6, /* tracepoints and dynamic probes */
+    WEIR_CATALOG_PFM = 1u << 6,        /* what libpfm4 knows of the CPU */
+    WEIR_CATALOG_TRACEPOINT = 1u << 7, /* tracepoints and dynamic probes */
 };
 
 #define WEIR_CATALOG_ALL ((WEIR_CATALOG_TRACEPOINT << 1) - 1)
@@ -30,14 +31,15 @@ enum weir_catalog_section {
 /* One event, or the form of one. Texts are borrowed until the visitor returns; NULL: the entry has none. */
 struct weir_catalog_entry {
     enum weir_catalog_section section;
-    const char *name;    /* for -e; a form has placeholders */
-    const char *other;   /* another spelling */
-    const char *pmu;     /* of an alias, or of the form of a PMU's terms */
-    const char *terms;   /* of an alias: the terms that it stands for */
-    const char *unit;    /* of an alias: of count x scale */
-    const char *dynamic; /* of a dynamic probe: "kprobe" or "uprobe" */
-    double scale;        /* of an alias; 1 for all others */
-    bool is_form;        /* name has placeholders, and is not an event itself */
+    const char *name;        /* for -e; a form has placeholders */
+    const char *other;       /* another spelling; of libpfm4's events: for --pfm-events */
+    const char *pmu;         /* of an alias, or of the form of a PMU's terms */
+    const char *terms;       /* of an alias: the terms that it stands for */
+    const char *unit;        /* of an alias: of count x scale */
+    const char *dynamic;     /* of a dynamic probe: "kprobe" or "uprobe" */
+    const char *description; /* of libpfm4's events: the vendor's sentence */
+    double scale;            /* of an alias; 1 for all others */
+    bool is_form;            /* name has placeholders, and is not an event itself */
 };
 
 struct weir_catalog_setup {
@@ -60,7 +62,7 @@ int weir_catalog_visit(const struct weir_catalog_setup *setup,
  */
 bool weir_catalog_matches(const struct weir_catalog_entry *entry, const char *word);
 
-/* The section that a word names (hw, hardware, sw, software, cache, hwcache, pmu, raw, breakpoint, tracepoint); 0:
+/* The section that a word names (hw, hardware, sw, software, cache, hwcache, pmu, raw, breakpoint, pfm, tracepoint); 0:
  * none. */
 unsigned weir_catalog_section(const char *word);
 

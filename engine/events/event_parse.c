@@ -6,15 +6,17 @@
  *   group       = [ word ] "{" event { "," event } "}" [ ":" modifiers ] .
  *   event       = bpf
  *               | ( symbol | cache | raw | number ":" number ) [ terms ] [ suffix ]
- *               | breakpoint [ suffix ] | pmu [ suffix ] | alias [ suffix ] | tracepoint [ suffix ] .
+ *               | breakpoint [ suffix ] | pmu [ suffix ] | alias [ suffix ] | pfm [ suffix ]
+ *               | tracepoint [ suffix ] .
  *   symbol      = a name of engine/events/event_names.h .
  *   cache       = a name of engine/events/cache_events.h .
  *   raw         = "r" hex digit { hex digit } .                           at most 16 digits
+ *   pfm         = EVENT [ "." mask ] .                                    event_parse_pfm.c
  *   suffix      = ":" modifiers | modifiers .                             without the colon only behind a slash
  *
  * bpf, modifiers, terms, breakpoint, tracepoint, pmu and alias have files of their own, event_parse_*.c. A word is
- * tried in this order: symbol, cache, raw, number, alias, tracepoint. Blanks may stand between tokens. Every error
- * names the column, from 1, of the wrong token.
+ * tried in this order: symbol, cache, raw, number, alias, libpfm4's events, tracepoint. Blanks may stand between
+ * tokens. Every error names the column, from 1, of the wrong token.
  *
  * Source: tools/perf/util/parse-events.{l,y,c}, Linux 6.1, and the events that this perf opened (docs/compatibility.md
  * has the differences).
@@ -32,6 +34,7 @@
 #include "engine/events/cache_events.h"
 #include "engine/events/event_names.h"
 #include "engine/events/event_parse_internal.h"
+#include "engine/events/pfm.h"
 
 #define RAW_DIGITS_MAX 16
 
@@ -182,11 +185,15 @@ static int set_unknown(struct weir_event_parser *parser, const struct weir_event
     weir_event_names_offer(&suggest);
     weir_cache_events_visit(offer_name, &suggest);
     weir_event_aliases_offer(parser, &suggest);
+    if (!parser->sysfs_root)
+        weir_pfm_offer(&suggest);
     if (weir_suggest_best(&suggest))
         weir_error_hint(parser->err, "did you mean '%s'?", weir_suggest_best(&suggest));
+    else if (!parser->sysfs_root)
+        weir_error_hint(parser->err, "'weir list' shows the events of this machine; %s", weir_pfm_hint());
     else
-        weir_error_hint(parser->err, "'weir list' shows the events of this machine; a model's own ones that only "
-                                     "perf's tables name are written as cpu/event=0xNN,umask=0xNN/");
+        weir_error_hint(parser->err, "'weir list' shows the events of this machine; a model's own ones are written as "
+                                     "cpu/event=0xNN,umask=0xNN/");
     return -ENOENT;
 }
 
@@ -205,11 +212,26 @@ static int set_no_cache_event(struct weir_event_parser *parser, const struct wei
 
 /* ---- events ---- */
 
-/* An alias or a tracepoint. The word is no generic event. */
+/* Whether the token is a colon with nothing but modifiers behind it. */
+static bool is_of_modifiers(const struct weir_event_parser *parser)
+{
+    struct weir_event_scanner ahead = parser->scan;
+    char word[WEIR_EVENT_WORD_BYTES];
+    weir_event_scan_next(&ahead, WEIR_SCAN_EVENTS);
+    weir_event_token_copy(&ahead.token, word, sizeof(word));
+    return ahead.token.kind == WEIR_TOKEN_WORD && weir_event_is_modifiers(word);
+}
+
+/* An alias, a tracepoint or an event of libpfm4's. The word is no generic event. */
 static int parse_other(struct weir_event_parser *parser, const struct weir_event_token *word)
 {
     bool found;
     int result = weir_event_alias_parse(parser, word, &found);
+    if (result < 0 || found)
+        return result;
+    if (at_sign(parser, ':') && !is_of_modifiers(parser))
+        return weir_event_tracepoint_parse(parser, word);
+    result = weir_event_pfm_word_parse(parser, word, &found);
     if (result < 0 || found)
         return result;
     return at_sign(parser, ':') ? weir_event_tracepoint_parse(parser, word) : set_unknown(parser, word);

@@ -24,6 +24,13 @@ int weir_event_list_parse(struct weir_event_list *list, const char *text, const 
                           struct weir_error *err);
 
 /*
+ * Appends the events of one --pfm-events argument, by the names of libpfm4 (engine/events/pfm.h). On failure the list
+ * has the events that it had. 0; -EINVAL: wrong grammar; -ENOENT: libpfm4 does not know the event on this machine, the
+ * hint names the nearest one; -ENOTSUP: weir is built without libpfm4; -ENOMEM.
+ */
+int weir_event_list_parse_pfm(struct weir_event_list *list, const char *text, struct weir_error *err);
+
+/*
  * Appends perf's default event: cycles at the highest precision that the machine has (cycles:P), one for each kind of
  * core. Guests are left out except on AMD, whose precise events cannot tell them apart. sources NULL: the machine's. 0
  * or -ENOMEM.

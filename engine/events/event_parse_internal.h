@@ -124,6 +124,10 @@ int weir_event_pmu_parse(struct weir_event_parser *parser, const struct weir_eve
 /* alias = word [ terms ], on every PMU that has the alias. The token is behind the word. *found: a PMU has it. */
 int weir_event_alias_parse(struct weir_event_parser *parser, const struct weir_event_token *word, bool *found);
 
+/* Appends the event that libpfm4 calls by the word, as this machine has it. *found: it does. The token is behind the
+ * word. 0 or -ENOMEM. */
+int weir_event_pfm_word_parse(struct weir_event_parser *parser, const struct weir_event_token *word, bool *found);
+
 /* The length of the BPF file's name at the start of the text; 0: the text does not begin with one. */
 size_t weir_event_bpf_length(const char *text);
 

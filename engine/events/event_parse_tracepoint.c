@@ -15,6 +15,7 @@
 
 #include "engine/events/event_names.h"
 #include "engine/events/event_parse_internal.h"
+#include "engine/events/pfm.h"
 #include "format/tracefs.h"
 
 static int find_tracefs(struct weir_event_parser *parser, struct weir_error *err)
@@ -54,6 +55,8 @@ static bool is_misspelt_symbol(struct weir_event_parser *parser, const char *sys
         return false;
     weir_event_names_offer(suggest);
     weir_event_aliases_offer(parser, suggest);
+    if (!parser->sysfs_root)
+        weir_pfm_offer(suggest);
     return weir_suggest_best(suggest) != NULL;
 }
 

@@ -117,6 +117,7 @@ static const char *const refused[] = {
     "-j",
     "--branch-filter",
     "--preset",
+    "--pfm-events",
     "--synth",
     "--num-thread-synthesize",
     "--proc-map-timeout",

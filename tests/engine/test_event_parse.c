@@ -28,7 +28,7 @@ struct refusal {
     "modifiers are u (user), k (kernel), h (hypervisor), I (not idle), G (guest), H (host), p, pp, ppp, P (precise), " \
     "S (read the group), D (pinned), W (weak group), e (exclusive), b (by BPF)"
 #define HINT_NAMES                                                                                                  \
-    "'weir list' shows the events of this machine; a model's own ones that only perf's tables name are written as " \
+    "'weir list' shows the events of this machine; a model's own ones are written as " \
     "cpu/event=0xNN,umask=0xNN/"
 #define HINT_PATTERN "'weir list tracepoint' shows all of them; quote patterns, so that the shell does not expand them"
 #define HINT_TERMS                                                                                            \

@@ -321,8 +321,15 @@ static void drop_side_records_alone(struct calls *calls)
     }
 }
 
+static void drop_sizes(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++)
+        call_set(&calls->items[i], "size", "any");
+}
+
 /* In the order in which they are applied. */
 static const struct rule rules[] = {
+    {"attr-size", false, drop_sizes, drop_sizes, NULL},
     {"probes", true, drop_probes, drop_probes, NULL},
     {"bpf-thread", true, drop_bpf_thread_events, NULL, NULL},
     {"identifier", true, drop_identifiers, drop_identifiers, has_identifier},

@@ -46,10 +46,10 @@ test_sched() {
     both "rows of the load" 'perf sched timehist --summary -i $f 2>/dev/null | grep -c "^ *record_load\["'
     both "end of timehist" 'perf sched timehist --summary -i $f 2>/dev/null | tail -4 | cut -d: -f1'
     both "replay" 'perf sched replay -r 1 -i $f 2>/dev/null | grep -o "^nr_run_events"'
-    perf sched map -i weir.data 2>/dev/null >map
-    expect_line map record_load
+    perf sched map -i weir.data 2>/dev/null >lines
+    expect_line lines record_load
     # Each switch is a line of timehist but for those of idle CPUs, and of the map.
-    expect_eq "lines of the map" "$(grep -c ' secs' map)" "$(all_samples sched_switch)"
+    expect_eq "lines of the map" "$(grep -c ' secs' lines)" "$(all_samples sched_switch)"
 }
 
 test_trace() {
