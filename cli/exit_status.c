@@ -101,6 +101,7 @@ int weir_exit_status_of_result(const struct weir_record_result *result)
         return WEIR_EXIT_FAILURE;
     case WEIR_RECORD_END_SCHEDULE: /* the workload was terminated: as perf, its end is told */
     case WEIR_RECORD_END_ASKED:
+    case WEIR_RECORD_END_LEASE:
     case WEIR_RECORD_END_CONSUMER:
     case WEIR_RECORD_END_SIZE:
     case WEIR_RECORD_END_SPACE:

@@ -14,9 +14,10 @@ static const char *end_name(enum weir_record_end end)
     static const char *const names[] = {
         [WEIR_RECORD_END_WORKLOAD] = "workload", [WEIR_RECORD_END_SIGNAL] = "signal",
         [WEIR_RECORD_END_TARGETS] = "targets",   [WEIR_RECORD_END_SCHEDULE] = "schedule",
-        [WEIR_RECORD_END_ASKED] = "asked",       [WEIR_RECORD_END_CONSUMER] = "consumer",
-        [WEIR_RECORD_END_SIZE] = "size",         [WEIR_RECORD_END_SPACE] = "space",
-        [WEIR_RECORD_END_OUTPUT] = "output",     [WEIR_RECORD_END_DRY_RUN] = "dry-run",
+        [WEIR_RECORD_END_ASKED] = "asked",       [WEIR_RECORD_END_LEASE] = "lease",
+        [WEIR_RECORD_END_CONSUMER] = "consumer", [WEIR_RECORD_END_SIZE] = "size",
+        [WEIR_RECORD_END_SPACE] = "space",       [WEIR_RECORD_END_OUTPUT] = "output",
+        [WEIR_RECORD_END_DRY_RUN] = "dry-run",
     };
     return (size_t)end < WEIR_ARRAY_COUNT(names) ? names[end] : NULL;
 }

@@ -48,9 +48,26 @@ static const struct weir_option options[] = {
         .clear = clear_control,
         .section = SECTION,
         .help = "take commands from descriptor or fifo CTL, one a line, and answer to ACK",
-        .details = "Commands are enable [EVENT], disable [EVENT], evlist [-v|-g|-F], dump, snapshot, snapshot-alloc, "
-                   "switch, status (a line of JSON), ping and stop. Each is answered when it is done, by ack, or by "
-                   "error: and the reason. With -D -1 no event counts before the first enable.",
+        .details =
+            "Commands are enable [EVENT], disable [EVENT], evlist [-v|-g|-F], dump, snapshot, snapshot-alloc, "
+            "switch, status (a line of JSON), lease, ping and stop. Each is answered when it is done, by ack, or by "
+            "error: and the reason. With -D -1 no event counts before the first enable.",
+    },
+    {
+        .long_name = "lease",
+        .argument = "SECONDS",
+        .kind = WEIR_OPTION_NUMBER,
+        .field = FIELD(options.lease_s, uint64_t),
+        .unit = "s",
+        .min = 1,
+        .max = UINT32_MAX,
+        .section = SECTION,
+        .help = "end the recording when no controller has sent the command lease for SECONDS",
+        .details =
+            "So a recording does not outlive the program that has started it on many machines. A controller is a "
+            "client of --control, of the socket that weir status asks, or the command itself. The end is that "
+            "of the command stop: the file is finished, and a workload gets SIGTERM. weir status shows the time "
+            "that is left.",
     },
     {
         .long_name = "switch-output-event",

@@ -27,7 +27,10 @@ static void append_lines(struct weir_buf *text, const struct weir_running *runni
                     (double)view->bytes / BYTES_PER_MB, view->lost + view->shed);
     if (view->pool_bytes > 0)
         weir_buf_printf(text, ", pool %.0f %%", 100.0 * (double)view->pool_used_bytes / (double)view->pool_bytes);
-    weir_buf_printf(text, ", %" PRIu64 " file%s\n", view->files, view->files == 1 ? "" : "s");
+    weir_buf_printf(text, ", %" PRIu64 " file%s", view->files, view->files == 1 ? "" : "s");
+    if (view->has_lease)
+        weir_buf_printf(text, ", lease %s", weir_status_text_duration(duration, view->lease_left_ms * WEIR_NS_PER_MS));
+    weir_buf_printf(text, "\n");
 }
 
 /* line: with its newline, parsed before. */

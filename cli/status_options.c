@@ -130,7 +130,8 @@ static const char *const top_description[] = {
     "memory, the readers' waits, the latency of the output, and the CPU under the cursor.",
     "Keys: f, r and l choose fill, rate and losses; arrows, Home and End move the cursor; n goes to the next "
     "recording; "
-    "s takes a snapshot, w rotates the output, e enables or disables events, x stops the recording; q leaves, and the "
+    "s takes a snapshot, w rotates the output, e enables or disables events, x stops the recording, k renews its "
+    "lease; q leaves, and the "
     "recording goes on. w, x, and e where it disables, take effect only when pressed twice.",
     "In the cells, a dot is nothing and 1 to 9 are tenths: of the ring, or of the highest rate. In the view of losses, "
     "! "

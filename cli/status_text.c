@@ -39,7 +39,7 @@ const char *weir_status_text_duration(char text[16], uint64_t ns)
 
 /* ---- lines of parts ---- */
 
-#define PARTS_MAX  10
+#define PARTS_MAX  11
 #define PART_BYTES 48
 
 struct part {
@@ -112,6 +112,8 @@ void weir_status_text_recording(char text[WEIR_STATUS_TEXT_BYTES], const struct 
     snprintf(add(&parts, 4)->text, PART_BYTES, "%.0f MB", (double)now->bytes / BYTES_PER_MB);
     snprintf(add(&parts, 5)->text, PART_BYTES, "ring %.0f %%", now->fill_per_mille / PER_PERCENT);
     snprintf(add(&parts, 6)->text, PART_BYTES, "pool %.0f %%", now->pool_per_mille / PER_PERCENT);
+    if (now->lease_left_ns > 0)
+        snprintf(add(&parts, 1)->text, PART_BYTES, "lease %s", weir_status_text_duration(number, now->lease_left_ns));
     struct part *losses = add(&parts, 1);
     snprintf(losses->text, PART_BYTES, "lost %s", weir_status_text_number(number, (double)lost));
     losses->red = colors && lost > 0;

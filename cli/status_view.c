@@ -85,6 +85,9 @@ int weir_status_view_parse(struct weir_status_view *view, const char *line, size
     copy_word(view->state, sizeof(view->state), status, "state");
     copy_word(view->pressure, sizeof(view->pressure), status, "pressure");
     view->elapsed_ms = number_of(status, "elapsed_ms");
+    const json_t *lease = json_object_get(status, "lease");
+    view->has_lease = lease != NULL;
+    view->lease_left_ms = number_of(lease, "left_ms");
     view->samples = number_of(status, "samples");
     view->bytes = number_of(status, "bytes");
     view->lost = number_of(lost, "ring_full");

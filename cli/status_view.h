@@ -23,6 +23,8 @@ struct weir_status_view {
     char state[16];
     char pressure[8];
     uint64_t elapsed_ms;
+    bool has_lease;
+    uint64_t lease_left_ms;
     uint64_t samples, bytes;
     uint64_t lost, lost_waiting;
     uint64_t shed;

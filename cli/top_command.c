@@ -253,6 +253,9 @@ static void take_key(struct top *top, int key)
         if (is_meant(top, key, "Stop the recording? Press x again."))
             command(top, "stop");
         break;
+    case 'k':
+        command(top, "lease");
+        break;
     case 'n':
         if (!attach_to(top, top->running.pid, true))
             say(top, MESSAGE_NS, "no recording is running");

@@ -65,6 +65,11 @@ static void draw_totals(const struct weir_top_model *model)
              weir_status_text_number(number, rate(model, now->samples, before->samples)),
              rate(model, now->bytes, before->bytes) / BYTES_PER_MB, (double)now->bytes / BYTES_PER_MB, now->files,
              now->snapshots);
+    if (now->has_lease) {
+        size_t used = strlen(line);
+        snprintf(line + used, sizeof(line) - used, "  lease %s",
+                 weir_status_text_duration(duration, now->lease_left_ms * WEIR_NS_PER_MS));
+    }
     if (now->lost + now->shed > 0)
         attron(COLOR_PAIR(HOT));
     put(1, line);

@@ -142,6 +142,7 @@ static enum weir_trigger trigger_of(enum weir_control_verb verb)
     case WEIR_CONTROL_EVLIST:
     case WEIR_CONTROL_STATUS:
     case WEIR_CONTROL_PING:
+    case WEIR_CONTROL_LEASE:
         break;
     }
     return WEIR_TRIGGER_NONE;
@@ -150,6 +151,8 @@ static enum weir_trigger trigger_of(enum weir_control_verb verb)
 static void execute(struct weir_control_channel *channel, const struct weir_control_command *command)
 {
     const struct weir_control_host *host = channel->host;
+    struct weir_error err = {0};
+    int result = 0;
     channel->busy = true;
     switch (command->verb) {
     case WEIR_CONTROL_ENABLE:
@@ -173,10 +176,13 @@ static void execute(struct weir_control_channel *channel, const struct weir_cont
         if (channel->out_fd < 0)
             show_answer(channel);
         break;
+    case WEIR_CONTROL_LEASE:
+        result = host->renew_lease(host->ctx, &err);
+        break;
     case WEIR_CONTROL_PING:
         break;
     }
-    on_done(channel, 0, &(struct weir_error){0});
+    on_done(channel, result, &err);
 }
 
 static void take_line(struct weir_control_channel *channel, int got, const char *line)

@@ -47,6 +47,8 @@ struct weir_control_host {
     const struct weir_notice_sink *notices; /* may be NULL */
     /* Enables or disables all events of that name. 0, or an error of weir_event_toggle_named() with err. */
     int (*toggle_event)(void *ctx, const char *name, bool on, struct weir_error *err);
+    /* Renews the lease (lease.h). 0, or -EOPNOTSUPP with err: there is none. */
+    int (*renew_lease)(void *ctx, struct weir_error *err);
     void (*list_events)(void *ctx, enum weir_control_detail detail, struct weir_buf *out); /* lines */
     void (*tell_status)(void *ctx, enum weir_control_detail detail, struct weir_buf *out); /* one line of JSON */
     void *ctx;

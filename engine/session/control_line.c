@@ -26,7 +26,8 @@ static const struct {
     {"evlist", WEIR_CONTROL_EVLIST, ARGUMENT_DETAIL},   {"dump", WEIR_CONTROL_DUMP, ARGUMENT_NONE},
     {"snapshot", WEIR_CONTROL_SNAPSHOT, ARGUMENT_NONE}, {"snapshot-alloc", WEIR_CONTROL_SNAPSHOT_ALLOC, ARGUMENT_NONE},
     {"switch", WEIR_CONTROL_SWITCH, ARGUMENT_NONE},     {"ping", WEIR_CONTROL_PING, ARGUMENT_NONE},
-    {"stop", WEIR_CONTROL_STOP, ARGUMENT_NONE},         {"status", WEIR_CONTROL_STATUS, ARGUMENT_VERBOSE},
+    {"lease", WEIR_CONTROL_LEASE, ARGUMENT_NONE},       {"stop", WEIR_CONTROL_STOP, ARGUMENT_NONE},
+    {"status", WEIR_CONTROL_STATUS, ARGUMENT_VERBOSE},
 };
 
 static int refuse_word(const char *line, int length, struct weir_error *err)

@@ -29,6 +29,7 @@ enum weir_control_verb {
     WEIR_CONTROL_SNAPSHOT_ALLOC,
     WEIR_CONTROL_SWITCH,
     WEIR_CONTROL_PING,
+    WEIR_CONTROL_LEASE, /* renews the lease */
     WEIR_CONTROL_STOP,
     WEIR_CONTROL_STATUS,
 };

@@ -353,6 +353,11 @@ static void append_state(const struct gathering *g)
         g,
         &(struct family){"weir_recording_elapsed_seconds", "gauge", "seconds", "Time since events were first enabled."},
         (double)g->sources->elapsed_ns / (double)WEIR_NS_PER_S);
+    if (g->sources->lease_left_ns > 0)
+        gauge(g,
+              &(struct family){"weir_lease_left_seconds", "gauge", "seconds",
+                               "Time until the recording ends, unless a controller renews its lease."},
+              (double)g->sources->lease_left_ns / (double)WEIR_NS_PER_S);
     gauge(g,
           &(struct family){"weir_pool_used_ratio", "gauge", "ratio",
                            "Part of the memory between readers and writer that is in use now."},

@@ -95,6 +95,8 @@ static int record(struct weir_recording *recording, bool *workload_failed, struc
     if (weir_event_set_timer_storm(&recording->path.events))
         weir_thread_prioritize(0); /* or the end that a user asks for would come late */
     recording->running_since_ns = weir_clock_now_ns(&weir_clock_monotonic);
+    if (recording->options->lease_s > 0)
+        weir_lease_renew(&recording->lease, err); /* cannot fail: the lease is open */
     weir_event_toggle_begin(&recording->toggle, !recording->plan.config.starts_disabled);
     const struct weir_record_watch *watch = recording->options->watch;
     if (watch && watch->started)
@@ -117,6 +119,7 @@ int weir_record_run(const struct weir_record_options *options, struct weir_recor
         .cpu_follower = WEIR_CPU_FOLLOWER_INIT,
         .timeline = WEIR_TIMELINE_INIT,
         .metrics = WEIR_METRICS_INIT,
+        .lease = WEIR_LEASE_INIT,
         .path.aux = WEIR_AUX_KEEPER_INIT,
     };
     if (options->notices)

@@ -32,7 +32,7 @@ static void end_workload(struct weir_recording *recording, enum weir_record_end 
         return;
     weir_recording_enter_step(recording, WEIR_ENDING_COMMAND);
     if (end == WEIR_RECORD_END_SIGNAL || end == WEIR_RECORD_END_TARGETS || end == WEIR_RECORD_END_SCHEDULE ||
-        end == WEIR_RECORD_END_ASKED || end == WEIR_RECORD_END_SIZE)
+        end == WEIR_RECORD_END_ASKED || end == WEIR_RECORD_END_LEASE || end == WEIR_RECORD_END_SIZE)
         weir_workload_ask_to_end(workload);
     else if (end == WEIR_RECORD_END_SPACE && !weir_workload_poll(workload))
         weir_notice(notices, WEIR_NOTICE_WARNING, "recording has ended; the command runs on");
@@ -133,6 +133,7 @@ void weir_recording_release(struct weir_recording *recording)
     weir_trigger_sources_close(&recording->asking);
     weir_status_ticker_close(&recording->ticker);
     weir_metrics_fini(&recording->metrics);
+    weir_lease_close(&recording->lease);
     weir_targets_fini(&recording->targets);
     weir_cpu_follower_close(&recording->cpu_follower);
     if (recording->phase >= WEIR_RECORDING_LISTENING)

@@ -20,6 +20,7 @@
 #include "engine/session/event_toggle.h"
 #include "engine/session/file_facts.h"
 #include "engine/session/file_series.h"
+#include "engine/session/lease.h"
 #include "engine/session/machine_facts.h"
 #include "engine/session/metrics.h"
 #include "engine/session/record.h"
@@ -68,6 +69,7 @@ struct weir_recording {
     struct weir_trigger_sources asking;
     struct weir_status_ticker ticker;
     struct weir_metrics metrics;
+    struct weir_lease lease;
 
     struct weir_file_facts facts; /* const after OPENING */
     struct weir_beginning beginning;

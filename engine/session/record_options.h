@@ -144,6 +144,7 @@ struct weir_record_options {
 
     struct weir_build_id_options build_ids;
     struct weir_control_spec control; /* --control; borrowed names */
+    uint64_t lease_s;                 /* --lease: the recording ends without a renewal for so long; 0: no lease */
     struct weir_metrics_spec metrics; /* --metrics; borrowed path */
     bool dry_run;                     /* stop after all checks and descriptions that need no kernel event */
 

@@ -21,6 +21,7 @@ enum weir_record_end {        /* why it ended */
     WEIR_RECORD_END_TARGETS,  /* all tasks of -p, -t or -u have ended */
     WEIR_RECORD_END_SCHEDULE, /* the last window of the schedule is over */
     WEIR_RECORD_END_ASKED,    /* the trigger "stop" asked for the end */
+    WEIR_RECORD_END_LEASE,    /* nobody has renewed the lease */
     WEIR_RECORD_END_CONSUMER, /* the consumer of the stream has gone; the workload ran on to workload_status */
     WEIR_RECORD_END_SIZE,     /* the output has reached max_bytes */
     WEIR_RECORD_END_SPACE,    /* less was free than keep_free_bytes; the workload ran on to workload_status */

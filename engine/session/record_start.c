@@ -45,7 +45,14 @@ static struct weir_status_sources status_sources(void *ctx)
         .events = &recording->path.events,
         .pipeline = &recording->path.pipeline,
         .triggers = &recording->coordinator.triggers,
+        .lease_left_ns = weir_lease_left_ns(&recording->lease),
     };
+}
+
+static int renew_lease(void *ctx, struct weir_error *err)
+{
+    struct weir_recording *recording = ctx;
+    return weir_lease_renew(&recording->lease, err);
 }
 
 static void tell_status(void *ctx, enum weir_control_detail detail, struct weir_buf *out)
@@ -75,6 +82,7 @@ static int open_control(struct weir_recording *recording, struct weir_error *err
                                                .triggers = triggers,
                                                .notices = options->notices,
                                                .toggle_event = toggle_event,
+                                               .renew_lease = renew_lease,
                                                .list_events = list_events,
                                                .tell_status = tell_status,
                                                .ctx = recording,
@@ -83,7 +91,13 @@ static int open_control(struct weir_recording *recording, struct weir_error *err
     int result = weir_control_open(&recording->control, &options->control, err);
     if (result == 0 && options->command)
         result = weir_control_listen(&recording->control, err);
-    if (result == 0 && weir_control_listen_to_user(&recording->control, &unheard) < 0)
+    bool is_deaf = result == 0 && weir_control_listen_to_user(&recording->control, &unheard) < 0;
+    if (is_deaf && options->lease_s > 0 && !options->control.given && !options->command) {
+        weir_error_set(err, unheard.code, "no controller could renew the lease: %s", unheard.what);
+        weir_error_hint(err, "give it a channel with --control");
+        return unheard.code;
+    }
+    if (is_deaf)
         weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "%s", unheard.what);
     return result;
 }
@@ -161,6 +175,27 @@ static int follow_cpus(struct weir_recording *recording)
                                    });
 }
 
+static void end_lease(void *ctx)
+{
+    struct weir_recording *recording = ctx;
+    weir_notice(recording->options->notices, WEIR_NOTICE_INFO,
+                "nobody has renewed the lease for %llu s: recording ends",
+                (unsigned long long)recording->options->lease_s);
+    weir_coordinator_end(&recording->coordinator, WEIR_RECORD_END_LEASE);
+}
+
+static int open_lease(struct weir_recording *recording, struct weir_error *err)
+{
+    const struct weir_lease_setup setup = {
+        .length_s = recording->options->lease_s,
+        .clock = &weir_clock_monotonic,
+        .polls = &recording->coordinator.sources,
+        .run_out = end_lease,
+        .ctx = recording,
+    };
+    return setup.length_s > 0 ? weir_lease_open(&recording->lease, &setup, err) : 0;
+}
+
 int weir_recording_watch(struct weir_recording *recording, struct weir_error *err)
 {
     const struct weir_record_options *options = recording->options;
@@ -179,6 +214,9 @@ int weir_recording_watch(struct weir_recording *recording, struct weir_error *er
         result = weir_aux_keeper_watch(&recording->path.aux, &coordinator->sources);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot watch the recording");
+    result = open_lease(recording, err);
+    if (result < 0)
+        return result;
     recording->ticker.sources = status_sources;
     recording->ticker.ctx = recording;
     return options->watch ? weir_status_ticker_open(&recording->ticker, options->watch, &coordinator->sources, err) : 0;

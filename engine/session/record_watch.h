@@ -15,6 +15,7 @@ struct weir_record_figures { /* of one moment; the sums as of the last chunk or 
     uint64_t samples, bytes; /* that readers have handed over */
     uint64_t lost;           /* samples, as the LOST records of data rings report */
     uint64_t shed;           /* samples that weir dropped under pressure */
+    uint64_t lease_left_ns;  /* 0: the recording has no lease */
     uint64_t files;          /* so far, including the present file */
     uint32_t fill_per_mille; /* of the fullest data ring, now */
     uint32_t pool_per_mille; /* of the memory between readers and writer, in use now */

@@ -113,6 +113,7 @@ void weir_status_gather(const struct weir_status_sources *sources, struct weir_r
         .bytes = sums.bytes,
         .shed = sums.shed,
         .files = sources->files,
+        .lease_left_ns = sources->lease_left_ns,
         .pool_per_mille =
             (uint32_t)((uint64_t)weir_pool_used_count(&pipeline->pool) * PER_MILLE / pipeline->pool.chunk_count),
     };
@@ -237,6 +238,9 @@ void weir_status_append(const struct weir_status_sources *sources, bool places, 
     weir_buf_printf(out, "\"snapshots\":%" PRIu64 ",", pipeline->rounds.snapshots);
     append_drains(pipeline, out);
     append_triggers(sources->triggers, out);
+    if (sources->lease_left_ns > 0)
+        weir_buf_printf(out, ",\"lease\":{\"seconds\":%" PRIu64 ",\"left_ms\":%" PRIu64 "}", plan->options->lease_s,
+                        (uint64_t)(sources->lease_left_ns / WEIR_NS_PER_MS));
     if (places)
         append_places(sources, out);
     weir_buf_printf(out, "}\n");

@@ -22,6 +22,7 @@ struct weir_status_sources { /* all borrowed for the call */
     const char *state;       /* "enabled", "disabled", "suspended" or "stopped" */
     uint64_t elapsed_ns;     /* since the coordinator's loop began */
     uint64_t files;          /* files so far, including the present file */
+    uint64_t lease_left_ns;  /* 0: the recording has no lease */
     const struct weir_recording_plan *plan;
     const struct weir_event_set *events;
     const struct weir_pipeline *pipeline;

@@ -68,6 +68,8 @@ Test(exit_status, every_end_has_its_status)
     cr_expect_eq(weir_exit_status_of_result(&result), 128 + SIGTERM);
     result.end = WEIR_RECORD_END_ASKED;
     cr_expect_eq(weir_exit_status_of_result(&result), 128 + SIGTERM);
+    result.end = WEIR_RECORD_END_LEASE;
+    cr_expect_eq(weir_exit_status_of_result(&result), 128 + SIGTERM);
     result.end = WEIR_RECORD_END_SPACE;
     cr_expect_eq(weir_exit_status_of_result(&result), 128 + SIGTERM);
     result.end = WEIR_RECORD_END_SIZE;

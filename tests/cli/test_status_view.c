@@ -56,13 +56,16 @@ Test(status_view, members_are_taken, .init = needs_parser)
                        "{\"state\":\"enabled\",\"elapsed_ms\":1500,\"samples\":10,\"bytes\":560,"
                        "\"lost\":{\"ring_full\":3,\"of_these_waiting_for_output\":2},\"pressure\":\"some\","
                        "\"shed\":{\"samples\":4},\"output_error\":28,\"pool\":{\"bytes\":100,\"used_bytes\":25},"
-                       "\"files\":2,\"snapshots\":1,\"drains\":{\"elsewhere\":{\"gap_us\":{\"p99\":7},\"waits\":8,"
+                       "\"lease\":{\"seconds\":30,\"left_ms\":14},\"files\":2,\"snapshots\":1,\"drains\":{"
+                       "\"elsewhere\":{\"gap_us\":{\"p99\":7},\"waits\":8,"
                        "\"wait_us\":{\"p99\":9}}},\"output\":{\"bytes\":11,\"chunks\":12,\"latency_us\":13},\"places\":"
                        "{\"kind\":\"task\",\"id\":[4,5],\"node\":[0,1],"
                        "\"package\":[2,3],\"fill_per_mille\":[500,-1],\"samples\":[6,4],\"lost\":[3,0]}}"),
                  0);
     cr_expect_str_eq(view.state, "enabled");
     cr_expect_eq(view.elapsed_ms, 1500);
+    cr_expect(view.has_lease);
+    cr_expect_eq(view.lease_left_ms, 14);
     cr_expect_eq(view.samples, 10);
     cr_expect_eq(view.lost, 3);
     cr_expect_eq(view.lost_waiting, 2);

@@ -44,6 +44,12 @@ static int toggle_event(void *ctx, const char *name, bool on, struct weir_error 
     return 0;
 }
 
+static int renew_lease(void *ctx, struct weir_error *err)
+{
+    (void)ctx;
+    return weir_error_set(err, -EOPNOTSUPP, "the recording has no lease");
+}
+
 static void list_events(void *ctx, enum weir_control_detail detail, struct weir_buf *out)
 {
     (void)ctx;
@@ -72,6 +78,7 @@ void control_rig_init(struct control_rig *rig)
         .triggers = &rig->triggers,
         .notices = &rig->sink,
         .toggle_event = toggle_event,
+        .renew_lease = renew_lease,
         .list_events = list_events,
         .tell_status = tell_status,
         .ctx = rig,

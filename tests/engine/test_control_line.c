@@ -62,6 +62,7 @@ Test(control_line, commands_are_understood)
         {"snapshot-alloc", {.verb = WEIR_CONTROL_SNAPSHOT_ALLOC}},
         {"switch", {.verb = WEIR_CONTROL_SWITCH}},
         {"ping", {.verb = WEIR_CONTROL_PING}},
+        {"lease", {.verb = WEIR_CONTROL_LEASE}},
         {"stop", {.verb = WEIR_CONTROL_STOP}},
         {"status", {.verb = WEIR_CONTROL_STATUS}},
         {"status -v", {.verb = WEIR_CONTROL_STATUS, .detail = WEIR_CONTROL_VERBOSE}},

@@ -258,3 +258,32 @@ test_what_is_not_there_is_refused_before_anything_is_opened() {
     expect_eq "status" "$status" 129
     [ ! -e it.data ] || fail "a file was made"
 }
+
+test_recording_ends_when_nobody_renews_its_lease() {
+    open_fifos
+    start_record it.data "${tracepoint[@]}" -a --control fifo:ctl,ack --lease 2 --report it.json -- sleep 100
+    sleep 1.2
+    "$WEIR_PROGRAM" status "$weir" >said 2>/dev/null || skip "needs weir status: jansson"
+    grep -q ', lease 0:0[01]$' said || fail "no time is told: $(cat said)"
+    ask lease ack
+    sleep 1.2 # longer than the first lease
+    ask ping ack
+    ask 'lease 3' "error: control command 'lease' takes no argument"
+    await_record
+    expect_eq "status" "$status" $((128 + 15))
+    expect_line err 'nobody has renewed the lease for 2 s: recording ends'
+    expect_line it.json '"end":"lease"'
+    expect_whole_and_balanced it.data raw_syscalls:sys_enter
+}
+
+test_lease_needs_a_controller() {
+    status=0
+    XDG_RUNTIME_DIR=$PWD/none unshare -m sh -c \
+        'mount -t tmpfs -o ro none /run && "$0" record -a -e cpu-clock --lease 2 -o it.data' "$WEIR_PROGRAM" 2>err ||
+        status=$?
+    grep -q 'unshare: \|mount: ' err && skip "needs leave to mount in a name space"
+    expect_eq "status" "$status" 125
+    expect_eq "lines" "$(grep -c '^weir: ' err)" 1
+    expect_line err 'weir: no controller could renew the lease: '
+    [ ! -e it.data ] || fail "there is a file"
+}

@@ -125,7 +125,7 @@ test_file_that_cannot_be_written_harms_nothing() {
 
 test_examples_name_metrics_that_are_there() {
     needs_program promtool
-    record -e cpu-clock -a --metrics it.prom -o it.data -- true
+    record -e cpu-clock -a --lease 100 --metrics it.prom -o it.data -- true
     promtool check rules "$examples/weir-alerts.yaml" >lint || fail "promtool: $(cat lint)"
     python3 -m json.tool "$examples/weir-dashboard.json" >/dev/null || fail "the dashboard is not JSON"
     grep -oh 'weir_[a-z_]*' "$examples/weir-alerts.yaml" "$examples/weir-dashboard.json" | sort -u >named
