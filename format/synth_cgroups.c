@@ -18,8 +18,7 @@
 #include "format/records.h"
 #include "format/synth_internal.h"
 
-#define DEPTH_MAX    64 /* of groups in groups: bounds the descriptors */
-#define HANDLE_BYTES 8  /* of a file handle of cgroupfs: the id */
+#define DEPTH_MAX 64 /* of groups in groups: bounds the descriptors */
 
 struct cgroup_walk {
     struct weir_synth_block block;
@@ -27,24 +26,10 @@ struct cgroup_walk {
     int depth;
 };
 
-/* False: the directory is of a file system without handles. */
-static bool read_id(int fd, uint64_t *id)
-{
-    union {
-        struct file_handle handle;
-        char room[sizeof(struct file_handle) + HANDLE_BYTES];
-    } buffer = {.handle = {.handle_bytes = HANDLE_BYTES}};
-    int mount_id;
-    if (name_to_handle_at(fd, "", &buffer.handle, &mount_id, AT_EMPTY_PATH) < 0)
-        return false;
-    memcpy(id, buffer.handle.f_handle, sizeof(*id));
-    return true;
-}
-
 static int emit_group(struct cgroup_walk *walk, int fd)
 {
     uint64_t id;
-    if (!read_id(fd, &id))
+    if (weir_cgroup_read_id(fd, &id) < 0) /* the directory is of a file system without handles */
         return 0;
     int result = weir_synth_block_reserve(&walk->block);
     if (result == 0)
