@@ -302,6 +302,8 @@ void weir_report_closing(struct weir_buf *text, const struct weir_record_result 
         append_evicted(text, result);
     else if (result->aux.kept_newest)
         append_aux_snapshots(text, result);
+    if (result->filtered_samples > 0)
+        weir_buf_printf(text, "[ weir record: Filters dropped %" PRIu64 " samples ]\n", result->filtered_samples);
     if (result->trimmed_bytes > 0)
         append_trimmed(text, result, context);
     if (result->lost_samples > 0)
@@ -333,9 +335,9 @@ static void append_row(struct weir_buf *text, int width, const char *event, cons
 {
     weir_buf_printf(text,
                     "  %-*.*s %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %9" PRIu64
-                    " %16" PRIu64 "\n",
+                    " %14" PRIu64 " %16" PRIu64 "\n",
                     width, width, event, row->written, row->evicted, row->shed, row->lost_ring_full,
-                    row->lost_write_failed, row->cut_off, row->counted);
+                    row->lost_write_failed, row->cut_off, row->filtered, row->counted);
 }
 
 /* What a thread compresses in a second of its own time. */
@@ -391,8 +393,9 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
     struct weir_ledger_row total = {0};
     size_t silent = 0;
     bool of_tasks = is_of_tasks(result);
-    weir_buf_printf(text, "%s  %-*s %14s %14s %14s %14s %14s %9s %16s\n", of_tasks ? "   TASK" : "  CPU", width,
-                    "EVENT", "WRITTEN", "EVICTED", "SHED", "LOST IN RING", "LOST WRITING", "CUT OFF", "COUNTED");
+    weir_buf_printf(text, "%s  %-*s %14s %14s %14s %14s %14s %9s %14s %16s\n", of_tasks ? "   TASK" : "  CPU", width,
+                    "EVENT", "WRITTEN", "EVICTED", "SHED", "LOST IN RING", "LOST WRITING", "CUT OFF", "FILTERED",
+                    "COUNTED");
     for (size_t i = 0; i < result->ledger_count; i++) {
         const struct weir_ledger_row *row = &result->ledger[i];
         if ((row->written | row->evicted | row->shed | row->lost_ring_full | row->lost_write_failed | row->counted) ==

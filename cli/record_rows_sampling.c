@@ -70,11 +70,20 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_event_options_apply_filter,
         .section = SECTION,
-        .help = "record only matching occurrences, such as 'prev_pid > 1 && comm == \"sh\"', of the -e before it",
+        .help = "record only samples that match, such as 'period > 1000, cpu == 1', of the -e before it",
         .details = "For tracepoints: the kernel's filter grammar (Documentation/trace/events.rst), over the fields of "
                    "events/SYSTEM/NAME/format in tracefs. Of several filters all must match. For PMUs that trace "
                    "instructions: filter|start|stop|tracestop FUNCTION|ADDRESS [/ FUNCTION|SIZE] [@FILE], with blanks "
-                   "around functions of FILE or of the kernel; 'NAME #2' is the second of that name.",
+                   "around functions of FILE or of the kernel; 'NAME #2' is the second of that name. For all other "
+                   "events: TERM OPERATOR VALUE [, or || TERM OPERATOR VALUE]..., where ',' means and, and '||' binds "
+                   "closer. Operators: == != > >= < <= & (bits in common). Terms: ip, id, tid, pid, cpu, time, addr, "
+                   "period, txn, weight, weight1, weight2 (ins_lat), weight3 (retire_lat, p_stage_cyc), phys_addr, "
+                   "code_pgsz, data_pgsz, uid, gid, cgroup (its path), mem_op (na load store pfetch exec), mem_lvl (l1 "
+                   "l2 l3 l4 cxl io any_cache lfb ram pmem), mem_snoop (na none hit miss hitm fwd peer), mem_remote "
+                   "(remote), mem_lock (na locked), mem_dtlb (na l1_hit l1_miss l2_hit l2_miss any_hit any_miss walk "
+                   "fault), mem_blk (na by_data by_addr), mem_hops (hops0 to hops3). A BPF program of weir's drops the "
+                   "other samples in the kernel, and the ledger counts them as filtered. This takes Linux 6.2, and "
+                   "root or --setup-filter.",
     },
     {
         .long_name = "pfm-events",

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@
 #define PIECE_MAGIC      0x524744454c524957ull /* "WIRLEDGR" */
 #define PIECE_HEAD_BYTES 24u
 #define PIECE_MAX_BYTES  (WEIR_RECORD_MAX_BYTES - PIECE_HEAD_BYTES)
-#define VERSION          1u
+#define VERSION          2u /* rows of version 1 end before `filtered` */
 #define RECORD_ALIGN     8u
 
 struct head {
@@ -35,8 +36,15 @@ struct kept_row {
     int32_t cpu, task;
     uint32_t event, reserved;
     uint64_t written, evicted, shed, lost_ring_full, lost_write_failed, left_out, cut_off, counted;
+    uint64_t filtered;
 };
-_Static_assert(sizeof(struct kept_row) == 80, "the layout of files");
+_Static_assert(sizeof(struct kept_row) == 88, "the layout of files");
+
+/* The size of rows; 0: of an unknown version. */
+static size_t row_bytes(uint32_t version)
+{
+    return version == VERSION ? sizeof(struct kept_row) : version == 1 ? offsetof(struct kept_row, filtered) : 0;
+}
 
 static const char *const cause_names[WEIR_LOSS_CAUSES] = {
     [WEIR_LOSS_NO_RING] = "no_ring",     [WEIR_LOSS_RING_DAMAGED] = "ring_damaged",
@@ -54,6 +62,7 @@ void weir_ledger_row_add(struct weir_ledger_row *sum, const struct weir_ledger_r
     sum->lost_write_failed += row->lost_write_failed;
     sum->left_out += row->left_out;
     sum->cut_off += row->cut_off;
+    sum->filtered += row->filtered;
     sum->counted += row->counted;
 }
 
@@ -100,9 +109,10 @@ static void append_json_cell(const struct weir_ledger_content *content, const st
     weir_buf_printf(out,
                     ",\"side\":%s,\"written\":%" PRIu64 ",\"evicted\":%" PRIu64 ",\"shed\":%" PRIu64
                     ",\"lost_in_ring\":%" PRIu64 ",\"lost_writing\":%" PRIu64 ",\"left_out\":%" PRIu64
-                    ",\"cut_off\":%" PRIu64 ",\"counted\":%" PRIu64 "}",
+                    ",\"cut_off\":%" PRIu64 ",\"filtered\":%" PRIu64 ",\"counted\":%" PRIu64 "}",
                     row->event >= content->side_event ? "true" : "false", row->written, row->evicted, row->shed,
-                    row->lost_ring_full, row->lost_write_failed, row->left_out, row->cut_off, row->counted);
+                    row->lost_ring_full, row->lost_write_failed, row->left_out, row->cut_off, row->filtered,
+                    row->counted);
 }
 
 void weir_ledger_append_json(const struct weir_ledger_content *content, struct weir_buf *out)
@@ -111,9 +121,9 @@ void weir_ledger_append_json(const struct weir_ledger_content *content, struct w
     struct weir_ledger_row total = total_of(content, &side_lost);
     weir_buf_printf(out,
                     "{\"written\":%" PRIu64 ",\"evicted\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"left_out\":%" PRIu64
-                    ",\"cut_off\":%" PRIu64 ",\"side_lost\":%" PRIu64 ",\n \"causes\":[",
+                    ",\"cut_off\":%" PRIu64 ",\"filtered\":%" PRIu64 ",\"side_lost\":%" PRIu64 ",\n \"causes\":[",
                     total.written, total.evicted, weir_ledger_row_lost(&total), total.left_out, total.cut_off,
-                    side_lost);
+                    total.filtered, side_lost);
     const char *between = "";
     for (unsigned cause = 0; cause < WEIR_LOSS_CAUSES; cause++) {
         if (content->losses[cause].lost == 0)
@@ -164,6 +174,7 @@ static void append_image(const struct weir_ledger_content *content, struct weir_
             .left_out = row->left_out,
             .cut_off = row->cut_off,
             .counted = row->counted,
+            .filtered = row->filtered,
         };
         weir_buf_append(image, &kept, sizeof(kept));
     }
@@ -262,9 +273,10 @@ static const char *next_text(const uint8_t *data, size_t bytes, size_t *at, uint
 
 static int parse_rows(const uint8_t *at, const struct head *head, struct parsed *parsed)
 {
+    size_t bytes = row_bytes(head->version);
     for (uint32_t i = 0; i < head->rows; i++) {
-        struct kept_row kept;
-        memcpy(&kept, at + (size_t)i * sizeof(kept), sizeof(kept));
+        struct kept_row kept = {0};
+        memcpy(&kept, at + i * bytes, bytes);
         if (kept.event >= head->events)
             return -EBADMSG;
         parsed->rows[i] = (struct weir_ledger_row){
@@ -279,6 +291,7 @@ static int parse_rows(const uint8_t *at, const struct head *head, struct parsed 
             .left_out = kept.left_out,
             .cut_off = kept.cut_off,
             .counted = kept.counted,
+            .filtered = kept.filtered,
         };
     }
     return 0;
@@ -310,9 +323,9 @@ static int parse(const uint8_t *data, const struct head *head, struct parsed *pa
 {
     size_t causes_at = sizeof(*head);
     uint64_t rows_at = causes_at + (uint64_t)head->causes * sizeof(uint64_t);
-    uint64_t texts_at = rows_at + (uint64_t)head->rows * sizeof(struct kept_row);
+    uint64_t texts_at = rows_at + (uint64_t)head->rows * row_bytes(head->version);
     *parsed = (struct parsed){0};
-    if (head->version != VERSION || texts_at > head->bytes || head->events > head->bytes / sizeof(uint32_t))
+    if (row_bytes(head->version) == 0 || texts_at > head->bytes || head->events > head->bytes / sizeof(uint32_t))
         return -EBADMSG;
     parsed->rows = calloc((size_t)head->rows + 1, sizeof(*parsed->rows));
     parsed->event_names = calloc((size_t)head->events + 1, sizeof(*parsed->event_names));
@@ -369,8 +382,11 @@ static void show_text(const struct weir_ledger_content *content, unsigned number
     struct weir_ledger_row total = total_of(content, &side_lost);
     weir_buf_printf(out,
                     "ledger          %" PRIu64 " samples written, %" PRIu64 " evicted, %" PRIu64 " lost; %" PRIu64
-                    " side records lost\n",
+                    " side records lost",
                     total.written, total.evicted, weir_ledger_row_lost(&total), side_lost);
+    if (total.filtered > 0)
+        weir_buf_printf(out, "; filters dropped %" PRIu64 " samples", total.filtered);
+    weir_buf_append_u8(out, '\n');
     for (unsigned cause = 0; cause < WEIR_LOSS_CAUSES; cause++) {
         const struct weir_loss *loss = &content->losses[cause];
         if (loss->lost == 0)

@@ -62,8 +62,8 @@ struct weir_sample_comparison {
 
 struct weir_sample_filter {
     unsigned count;
-    unsigned owner;                 /* process that entered the filter; 0 before */
-    unsigned long long owner_start; /* its start, in ticks since boot, as field 22 of /proc/PID/stat */
+    unsigned owner;                     /* process that entered the filter; 0 before */
+    unsigned long long owner_namespace; /* inode of the owner's PID namespace */
     struct weir_sample_comparison comparisons[WEIR_SAMPLE_FILTER_MAX];
 };
 

@@ -3,7 +3,8 @@
  * preserve_access_index makes libbpf look each field up in the running kernel's BTF, so that neither order nor size
  * here matters ("BPF CO-RE"). A name after "___" marks another form of a struct, of older or newer kernels.
  *
- * For BPF programs only. Source: include/linux/sched.h, cred.h, uidgid.h and uapi/linux/bpf.h of Linux 6.12.
+ * For BPF programs only. Source: include/linux/sched.h, cred.h, uidgid.h, perf_event.h and uapi/linux/bpf.h of Linux
+ * 6.12.
  */
 #ifndef WEIR_ENGINE_BPF_VMLINUX_H
 #define WEIR_ENGINE_BPF_VMLINUX_H
@@ -32,6 +33,38 @@ struct task_struct {
 
 struct task_struct___old {
     long state;
+};
+
+struct perf_event {
+    __u64 id;
+    struct perf_event *parent; /* of an inherited event */
+};
+
+/* The header of the kernel for user space, linux/perf_event.h, has these two by their own names. */
+union perf_sample_weight___full {
+    __u64 full;
+};
+
+union perf_mem_data_src___val {
+    __u64 val;
+};
+
+struct perf_sample_data {
+    __u64 sample_flags; /* PERF_SAMPLE_*: the fields that have values */
+    __u64 period, ip, time, addr, txn, phys_addr, cgroup, data_page_size, code_page_size;
+    union perf_sample_weight___full weight;
+    union perf_mem_data_src___val data_src;
+    struct {
+        __u32 pid, tid;
+    } tid_entry;
+    struct {
+        __u32 cpu;
+    } cpu_entry;
+};
+
+struct bpf_perf_event_data_kern {
+    struct perf_sample_data *data;
+    struct perf_event *event;
 };
 
 #pragma clang attribute pop

@@ -85,16 +85,17 @@ struct weir_event {
     struct weir_event_terms terms;
     enum weir_aux_kind aux; /* of its own area; NONE: it has none */
     struct weir_event_aux aux_attr;
-    char *group_name;            /* owned; of a leader: name{a,b}; NULL: none */
-    size_t leader;               /* index in the list of its group's leader; its own index when it stands alone */
-    bool weak_group;             /* :W: the group may be broken up when the kernel refuses it */
-    bool sample_read;            /* :S: the leader samples, and each sample holds the counts of the members */
-    char *filter;                /* owned; of --filter; NULL: none */
-    struct weir_cpuset pmu_cpus; /* owned; the CPUs on which its PMU counts; empty: all */
-    char *pmu_name;              /* owned; NULL: the event names no PMU */
-    char *cgroup;                /* owned; of -G, a path in the cgroup hierarchy; NULL: of no cgroup */
-    int cgroup_fd;               /* the cgroup's folder, by weir_cgroup_open(); owned unless shared; -1: not open */
-    bool shares_cgroup_fd;       /* cgroup_fd belongs to an earlier event of the same cgroup */
+    char *group_name; /* owned; of a leader: name{a,b}; NULL: none */
+    size_t leader;    /* index in the list of its group's leader; its own index when it stands alone */
+    bool weak_group;  /* :W: the group may be broken up when the kernel refuses it */
+    bool sample_read; /* :S: the leader samples, and each sample holds the counts of the members */
+    char *filter;     /* owned; of --filter, for the kernel; NULL: none */
+    struct weir_sample_filter *sample_filter; /* owned; of --filter, for a BPF program (sample_filter.h); NULL: none */
+    struct weir_cpuset pmu_cpus;              /* owned; the CPUs on which its PMU counts; empty: all */
+    char *pmu_name;                           /* owned; NULL: the event names no PMU */
+    char *cgroup;                             /* owned; of -G, a path in the cgroup hierarchy; NULL: of no cgroup */
+    int cgroup_fd;         /* the cgroup's folder, by weir_cgroup_open(); owned unless shared; -1: not open */
+    bool shares_cgroup_fd; /* cgroup_fd belongs to an earlier event of the same cgroup */
     const struct weir_bpf_programs *bpf; /* borrowed from the list; the programs whose output it is; NULL: of none */
     size_t bpf_index;                    /* number of the output among the events of these programs */
     double scale;                        /* of the counts; 1 unless an alias says otherwise */

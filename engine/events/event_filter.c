@@ -1,4 +1,5 @@
-/* Joins the texts of --filter, and resolves those that are address filters. Main thread, set-up. */
+/* Joins the texts of --filter: kept as they are, resolved as address filters, or parsed as sample filters. Main thread,
+ * set-up. */
 #include "engine/events/event_filter.h"
 
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include "base/buf.h"
 #include "engine/events/address_filter.h"
 #include "engine/events/pmu.h"
+#include "engine/events/sample_filter.h"
 
 /* Joins text to the filter that the event has. 0 or -ENOMEM. */
 static int append(struct weir_event *event, const char *text)
@@ -23,23 +25,55 @@ static int append(struct weir_event *event, const char *text)
     return 0;
 }
 
-/* Gives a filter to an event that is no tracepoint: the event must take address filters. */
-static int append_address_filter(struct weir_event *event, const char *text, const struct weir_pmu_list *pmus,
-                                 struct weir_error *err)
+static int append_address_filter(struct weir_event *event, const char *text, unsigned max, struct weir_error *err)
 {
-    unsigned max = weir_pmu_address_filters(pmus, event->attr.type);
-    if (max == 0) {
-        weir_error_set(err, -EINVAL, "filter '%s' is for tracepoints, but event %s is not one", text, event->name);
-        weir_error_hint(err, "--filter follows the -e that it applies to: -e SYSTEM:NAME --filter '%s' -e %s", text,
-                        event->name);
-        return -EINVAL;
-    }
     struct weir_buf resolved = WEIR_BUF_INIT;
     int result = weir_address_filter_resolve(&resolved, text, max, NULL, err);
     if (result == 0)
         result = append(event, weir_buf_str(&resolved));
     weir_buf_fini(&resolved);
     return result;
+}
+
+/* The kernel asks no BPF program about these: programs write samples of bpf-output themselves, and the hardware writes
+ * to AUX areas. */
+static bool has_unfiltered_samples(const struct weir_event *event)
+{
+    bool is_output = event->attr.type == PERF_TYPE_SOFTWARE && event->attr.config == PERF_COUNT_SW_BPF_OUTPUT;
+    return is_output || event->aux != WEIR_AUX_KIND_NONE;
+}
+
+static int append_sample_filter(struct weir_event *event, const char *text, struct weir_error *err)
+{
+    if (has_unfiltered_samples(event)) {
+        weir_error_set(err, -EINVAL, "filter '%s': event %s has no samples that a filter could drop", text,
+                       event->name);
+        weir_error_hint(err, "--filter follows the -e that it applies to: -e cpu-clock --filter '%s' -e %s", text,
+                        event->name);
+        return -EINVAL;
+    }
+    struct weir_sample_filter *filter = event->sample_filter ? event->sample_filter : calloc(1, sizeof(*filter));
+    if (!filter)
+        return -ENOMEM;
+    struct weir_error below = {0};
+    int result = weir_sample_filter_parse(filter, text, NULL, &below);
+    if (result == 0) {
+        event->sample_filter = filter;
+        return 0;
+    }
+    if (filter != event->sample_filter)
+        free(filter);
+    weir_error_set(err, result, "event %s: %s", event->name, below.what);
+    weir_error_hint(err, "%s", below.hint);
+    return result;
+}
+
+/* Gives a filter to an event that is no tracepoint. As in perf, one whose PMU takes address filters gets those. */
+static int append_other(struct weir_event *event, const char *text, const struct weir_pmu_list *pmus,
+                        struct weir_error *err)
+{
+    unsigned max = weir_pmu_address_filters(pmus, event->attr.type);
+    return max > 0 ? append_address_filter(event, text, max, err) : append_sample_filter(event, text, err);
 }
 
 int weir_event_list_filter(struct weir_event_list *list, size_t first, const char *text, const char *sysfs_root,
@@ -52,7 +86,7 @@ int weir_event_list_filter(struct weir_event_list *list, size_t first, const cha
         if (!event->tracepoint_system && !pmus.devices) /* read once, and not for tracepoints */
             result = weir_pmu_list_read(&pmus, sysfs_root);
         if (result == 0)
-            result = event->tracepoint_system ? append(event, text) : append_address_filter(event, text, &pmus, err);
+            result = event->tracepoint_system ? append(event, text) : append_other(event, text, &pmus, err);
     }
     weir_pmu_list_fini(&pmus);
     return result == -ENOMEM ? weir_error_set(err, -ENOMEM, "out of memory") : result;

@@ -10,10 +10,12 @@
 /*
  * Gives the events from index `first` on a filter, as perf's --filter does to the events of the -e before it.
  * sysfs_root NULL: /sys. Tracepoints take an expression; a second one makes "(FIRST) && (SECOND)". Events of PMUs with
- * address filters (engine/events/address_filter.h) take a list; a second one makes "FIRST,SECOND".
+ * address filters (engine/events/address_filter.h) take a list; a second one makes "FIRST,SECOND". All others take a
+ * sample filter (engine/events/sample_filter.h); of several all must hold.
  *
- * The kernel checks the filter when the events are open. 0; -EINVAL: the event takes no filter (err names event and
- * filter), or an address filter cannot be resolved; -ENOMEM. On failure events before the bad one may have the filter.
+ * The kernel checks the filters of tracepoints when the events are open. 0; -EINVAL: the event takes no filter (err
+ * names event and filter), or an address filter cannot be resolved; the codes of weir_sample_filter_parse(); -ENOMEM.
+ * On failure events before the bad one may have the filter.
  */
 int weir_event_list_filter(struct weir_event_list *list, size_t first, const char *text, const char *sysfs_root,
                            struct weir_error *err);

@@ -14,6 +14,7 @@ static void event_fini(struct weir_event *event)
     free(event->tracepoint_system);
     free(event->tracepoint_name);
     free(event->filter);
+    free(event->sample_filter);
     free(event->group_name);
     free(event->pmu_name);
     free(event->unit);

@@ -63,6 +63,7 @@ void weir_event_set_close(struct weir_event_set *set)
         if (set->apart_fds[i] >= 0)
             set->kernel->ops->event_close(set->kernel->ctx, set->apart_fds[i]);
     }
+    weir_event_set_unfilter_samples(set);
     free(set->apart_fds);
     free(set->retired);
     free(set->ring_fds);
@@ -301,7 +302,10 @@ static int read_count(const struct weir_event_set *set, unsigned event, size_t s
     if (set->fds[slot] < 0)
         return -ENOENT;
     uint64_t read_format = set->list->events[event].attr.read_format;
-    return set->kernel->ops->event_read(set->kernel->ctx, set->fds[slot], read_format, set->ids[slot], count);
+    int result = set->kernel->ops->event_read(set->kernel->ctx, set->fds[slot], read_format, set->ids[slot], count);
+    if (result == 0)
+        count->filtered = weir_event_set_read_filtered(set, event, set->ids[slot]);
+    return result;
 }
 
 void weir_event_set_end(struct weir_event_set *set)

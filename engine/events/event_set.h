@@ -51,6 +51,7 @@
 #include "base/cpuset.h"
 #include "base/error.h"
 #include "base/notice.h"
+#include "engine/bpf/sample_filter_program.h"
 #include "engine/events/event_config.h"
 #include "engine/events/event_list.h"
 #include "engine/events/targets.h"
@@ -88,10 +89,12 @@ struct weir_event_set {
     int *ring_fds;                      /* owned; [place][sideband]: the descriptor whose ring is mapped; -1: none */
     struct weir_event_retired *retired; /* owned */
     size_t retired_count, retired_room;
-    uint32_t side_only_watermark_bytes; /* of rings of places that are side_only */
-    unsigned long open_flags;           /* flags of perf_event_open(2) that this kernel takes */
-    char *own_tasks;                    /* owned; the filter of weir_event_set_exclude_tasks(); NULL: none */
-    bool *on;                           /* owned; [event], of leaders: counts, or will with the workload's execve(2) */
+    uint32_t side_only_watermark_bytes;         /* of rings of places that are side_only */
+    unsigned long open_flags;                   /* flags of perf_event_open(2) that this kernel takes */
+    struct weir_sample_program *sample_program; /* owned; NULL: no event has a sample filter */
+    uint32_t *filter_numbers;                   /* owned; [event], of events with a sample filter; NULL: none has one */
+    char *own_tasks;                            /* owned; the filter of weir_event_set_exclude_tasks(); NULL: none */
+    bool *on;        /* owned; [event], of leaders: counts, or will with the workload's execve(2) */
     unsigned pauses; /* enum weir_pause as bits, by weir_event_set_pause(); data rings mapped later, too */
     bool ended;
     struct weir_event_count

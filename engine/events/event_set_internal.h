@@ -36,6 +36,25 @@ int weir_event_set_apply_filters(struct weir_event_set *set, struct weir_error *
  * returned, which for unbalanced brackets and quotation marks is no errno; these become -EINVAL. */
 int weir_event_filter_refused(const struct weir_event *event, const char *text, int code, struct weir_error *err);
 
+/* Loads the program of sample filters (struct weir_event.sample_filter) if an event has one, and attaches the program
+ * to all descriptors of these events. 0 or -errno with err and hint. */
+int weir_event_set_filter_samples(struct weir_event_set *set, const struct weir_notice_sink *notices,
+                                  struct weir_error *err);
+
+/* Attaches the sample filter of an event, if it has one, to another descriptor of the event. id: of the descriptor. 0
+ * or -errno with err. */
+int weir_event_set_filter_samples_of(const struct weir_event_set *set, unsigned event, int fd, uint64_t id,
+                                     struct weir_error *err);
+
+/* Returns the number of samples that the sample filter of an event dropped, of the descriptor with that id. */
+uint64_t weir_event_set_read_filtered(const struct weir_event_set *set, unsigned event, uint64_t id);
+
+/* Tells the program of sample filters that the descriptor with that id is closed. */
+void weir_event_set_forget_filtered(const struct weir_event_set *set, unsigned event, uint64_t id);
+
+/* Frees the program of sample filters. After the events are closed. */
+void weir_event_set_unfilter_samples(struct weir_event_set *set);
+
 /* Closes the descriptors of one event, or of all, and keeps the table. */
 void weir_event_set_close_event(struct weir_event_set *set, unsigned event);
 void weir_event_set_close_fds(struct weir_event_set *set);

@@ -582,6 +582,8 @@ int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_
             result = open_with_fallbacks(&opener, err);
         if (result == 0)
             result = setup->exclude_follows ? try_filters(&opener, err) : weir_event_set_apply_filters(set, err);
+        if (result == 0)
+            result = weir_event_set_filter_samples(set, setup->notices, err);
         if (result == 0 && (build_id_map(set) < 0 || (setup->config->without_ids && build_cpu_table(set) < 0)))
             result = set_no_memory(setup, err);
     }

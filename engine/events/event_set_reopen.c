@@ -32,8 +32,10 @@ bool weir_event_set_reopens(const struct weir_event_set *set)
 static void close_fresh(const struct weir_event_set *set, struct fresh *fresh)
 {
     for (unsigned event = 0; fresh->fds && event < set->event_count; event++) {
-        if (fresh->fds[event] >= 0)
-            set->kernel->ops->event_close(set->kernel->ctx, fresh->fds[event]);
+        if (fresh->fds[event] < 0)
+            continue;
+        set->kernel->ops->event_close(set->kernel->ctx, fresh->fds[event]);
+        weir_event_set_forget_filtered(set, event, fresh->ids[event]);
     }
     free(fresh->fds);
     free(fresh->ids);
@@ -63,7 +65,8 @@ static int open_event(const struct weir_event_set *set, unsigned event, unsigned
     int result = kernel->ops->event_id(kernel->ctx, fd, &fresh->ids[event]);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot read the id of event %s on cpu %d", described->name, cpu);
-    return weir_event_set_filter_fd(set, event, fd, err);
+    result = weir_event_set_filter_fd(set, event, fd, err);
+    return result < 0 ? result : weir_event_set_filter_samples_of(set, event, fd, fresh->ids[event], err);
 }
 
 static int redirect_fresh(const struct weir_event_set *set, unsigned place, const struct fresh *fresh,
@@ -128,6 +131,7 @@ static void retire(struct weir_event_set *set, unsigned event, unsigned place)
         retired->fd = fd;
     else
         set->kernel->ops->event_close(set->kernel->ctx, fd);
+    weir_event_set_forget_filtered(set, event, retired->count.id);
 }
 
 int weir_event_set_reopen(struct weir_event_set *set, unsigned place, const struct weir_kernel_limits *limits,

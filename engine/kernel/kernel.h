@@ -19,7 +19,8 @@ struct weir_event_count {
     uint64_t time_enabled_ns;
     uint64_t time_running_ns;
     uint64_t id;
-    uint64_t lost; /* 0 from kernels before 6.0, which lack PERF_FORMAT_LOST */
+    uint64_t lost;     /* 0 from kernels before 6.0, which lack PERF_FORMAT_LOST */
+    uint64_t filtered; /* rejected by the event's sample filter; not of read(2) but of the filter's program */
 };
 
 struct weir_kernel_ops {
@@ -32,6 +33,7 @@ struct weir_kernel_ops {
     int (*event_disable)(void *ctx, int fd);                        /* PERF_EVENT_IOC_DISABLE */
     int (*event_set_output)(void *ctx, int fd, int ring_fd);        /* PERF_EVENT_IOC_SET_OUTPUT */
     int (*event_set_filter)(void *ctx, int fd, const char *filter); /* PERF_EVENT_IOC_SET_FILTER */
+    int (*event_set_program)(void *ctx, int fd, int program_fd);    /* PERF_EVENT_IOC_SET_BPF */
     /* Counts the BPF programs on the event's tracepoint, whoever attached them: PERF_EVENT_IOC_QUERY_BPF. -EINVAL: it
      * is no tracepoint; -EPERM: the caller lacks CAP_PERFMON. */
     int (*event_programs)(void *ctx, int fd, unsigned *count);

@@ -246,6 +246,12 @@ static int linux_event_set_filter(void *ctx, int fd, const char *filter)
     return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) < 0 ? -errno : 0;
 }
 
+static int linux_event_set_program(void *ctx, int fd, int program_fd)
+{
+    (void)ctx;
+    return ioctl(fd, PERF_EVENT_IOC_SET_BPF, program_fd) < 0 ? -errno : 0;
+}
+
 static int linux_event_programs(void *ctx, int fd, unsigned *count)
 {
     (void)ctx;
@@ -393,6 +399,7 @@ static const struct weir_kernel_ops linux_ops = {
     .event_disable = linux_event_disable,
     .event_set_output = linux_event_set_output,
     .event_set_filter = linux_event_set_filter,
+    .event_set_program = linux_event_set_program,
     .event_programs = linux_event_programs,
     .event_read = linux_event_read,
     .ring_map = linux_ring_map,

@@ -41,6 +41,7 @@ static void read_counts(const struct weir_event_set *set, unsigned event, unsign
             continue;
         row->counted += count.value;
         row->lost_ring_full += count.lost;
+        row->filtered += count.filtered;
         uint64_t before = weir_told_losses_exchange(told, weir_event_set_slot(set, event, place, task), &count);
         weir_ledger_append_lost(set, event, place, &count, before, lost);
     }
@@ -54,6 +55,7 @@ static void add_retired(const struct weir_event_set *set, struct weir_record_res
         struct weir_ledger_row *row = row_at(result, retired->place, retired->event);
         row->counted += retired->count.value;
         row->lost_ring_full += retired->count.lost;
+        row->filtered += retired->count.filtered;
     }
 }
 
@@ -97,7 +99,7 @@ static void add_overwritten(const struct weir_event_set *set, struct weir_record
     for (size_t i = 0; i < result->ledger_count; i++) {
         struct weir_ledger_row *row = &result->ledger[i];
         bool overwrites = set->list->events[row->event].attr.write_backward;
-        uint64_t accounted_for = row->written + row->lost_ring_full;
+        uint64_t accounted_for = row->written + row->lost_ring_full + row->filtered;
         if (overwrites && counts_samples(set, row) && row->counted > accounted_for)
             row->evicted = row->counted - accounted_for;
     }
@@ -116,7 +118,7 @@ static uint64_t first_id(const struct weir_event_set *set, unsigned event, unsig
 /* Returns the number of counted samples that no column of the row accounts for so far. */
 static uint64_t missing(const struct weir_ledger_row *row)
 {
-    uint64_t accounted_for = row->written + row->evicted + row->shed + row->lost_ring_full;
+    uint64_t accounted_for = row->written + row->evicted + row->shed + row->lost_ring_full + row->filtered;
     return row->counted - weir_min_u64(row->counted, accounted_for);
 }
 
@@ -372,6 +374,7 @@ void weir_ledger_fill_totals(const struct weir_pipeline *pipeline, struct weir_r
         result->shed_samples += row->shed;
         result->lost_samples += weir_ledger_row_lost(row);
         result->left_out_samples += row->left_out;
+        result->filtered_samples += row->filtered;
     }
     /* A LOST record counts the losses of all events in its ring. Never claim more than the events themselves report. */
     result->lost_while_pool_empty = weir_min_u64(result->lost_while_pool_empty, result->lost_samples);

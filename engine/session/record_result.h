@@ -47,6 +47,7 @@ struct weir_record_result {
     bool overwritten;               /* --overwrite: the kernel kept the samples in its rings */
     uint64_t overwritten_bytes;     /* of older records that newer ones overwrote in the rings */
     uint64_t retained_bytes;        /* -M: memory for samples; 0: none */
+    uint64_t filtered_samples;      /* sum of the ledger: sample filters dropped them, as asked */
     uint64_t lost_samples;          /* sum over all causes, shedding among them */
     uint64_t shed_samples;          /* of lost_samples, dropped under pressure */
     uint64_t trimmed_samples;       /* in the file, with a shorter stack than the kernel dumped */

@@ -249,6 +249,12 @@ static int sim_event_set_filter(void *ctx, int fd, const char *filter)
     return -EINVAL; /* as Linux answers for all events but tracepoints */
 }
 
+static int sim_event_set_program(void *ctx, int fd, int program_fd)
+{
+    (void)ctx, (void)fd, (void)program_fd;
+    return -EOPNOTSUPP; /* a simulated machine runs no BPF programs */
+}
+
 static int sim_event_programs(void *ctx, int fd, unsigned *count)
 {
     (void)ctx, (void)fd, (void)count;
@@ -359,6 +365,7 @@ static const struct weir_kernel_ops sim_ops = {
     .event_disable = sim_event_disable,
     .event_set_output = sim_event_set_output,
     .event_set_filter = sim_event_set_filter,
+    .event_set_program = sim_event_set_program,
     .event_programs = sim_event_programs,
     .event_read = sim_event_read,
     .ring_map = sim_ring_map,

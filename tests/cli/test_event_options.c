@@ -41,7 +41,7 @@ Test(event_options, filter_without_text_or_event_before_it_is_refused)
     }
 }
 
-Test(event_options, filter_of_an_event_that_is_no_tracepoint_names_both)
+Test(event_options, wrong_filter_of_an_event_names_both)
 {
     struct words words;
     struct weir_record_arguments arguments;
@@ -49,7 +49,7 @@ Test(event_options, filter_of_an_event_that_is_no_tracepoint_names_both)
     struct weir_event_list events = WEIR_EVENT_LIST_INIT;
     struct weir_error err = {0};
     cr_expect_eq(weir_event_options_collect(&arguments, &events, &err), -EINVAL);
-    cr_expect_str_eq(err.what, "filter 'a>1' is for tracepoints, but event cs is not one");
+    cr_expect_str_eq(err.what, "event cs: sample filter 'a>1': unknown term 'a'");
     weir_event_list_fini(&events);
     weir_record_arguments_fini(&arguments);
 }

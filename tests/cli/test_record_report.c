@@ -43,6 +43,7 @@ struct variant {
     uint64_t overwritten_bytes;
     uint64_t shed[2];    /* of event 0 */
     uint64_t cut_off[2]; /* of event 0 */
+    uint64_t filtered[2];
     uint64_t damaged, sleepers;
     uint64_t trimmed; /* samples, of 6000 bytes each */
     uint64_t ring_bytes;
@@ -142,6 +143,7 @@ static const struct variant variants[] = {
      .ring_bytes = MIB},
     {.name = "rings that -s damaged", .written = {500, 80}, .ring_full = {0, 20}, .damaged = 20, .ring_bytes = 8 * MIB},
     {.name = "tasks that slept", .written = {500, 80}, .cut_off = {70, 7}, .sleepers = 77, .ring_bytes = 8 * MIB},
+    {.name = "filtered", .written = {500, 80}, .filtered = {1000, 37}, .ring_bytes = 8 * MIB},
 };
 
 /* Makes the result that the engine would give for a variant; rows is its ledger. */
@@ -196,8 +198,10 @@ static struct weir_record_result make_result(const struct variant *variant, stru
         cpu[0].evicted = variant->evicted[i];
         cpu[0].shed = variant->shed[i];
         cpu[0].cut_off = variant->cut_off[i];
-        cpu[0].counted =
-            variant->written[i] + variant->evicted[i] + variant->shed[i] + variant->ring_full[i] + variant->cut_off[i];
+        cpu[0].filtered = variant->filtered[i];
+        cpu[0].counted = variant->written[i] + variant->evicted[i] + variant->shed[i] + variant->ring_full[i] +
+                         variant->cut_off[i] + variant->filtered[i];
+        result.filtered_samples += variant->filtered[i];
         result.evicted_samples += variant->evicted[i];
         cpu[1].lost_write_failed = variant->write_failed[i];
         cpu[2].lost_ring_full = variant->side_lost[i];

@@ -11,6 +11,7 @@
 #include "base/bits.h"
 #include "engine/events/event_filter.h"
 #include "engine/events/event_parse.h"
+#include "engine/events/sample_filter.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/event_set_rig.h"
 #include "tests/engine/fake_sysfs.h"
@@ -29,19 +30,23 @@ static struct weir_event_list make_list(const struct temp_tree *tree, const char
     return list;
 }
 
+#define GRAMMAR                                                                                                    \
+    "TERM ==|!=|>|>=|<|<=|& VALUE; ',' between comparisons means and, '||' means or, and binds closer; the terms " \
+    "are: ip pid tid cpu time period uid ... (weir-record(1))"
+
 static const struct {
     const char *events, *filter, *what, *hint;
 } refusals[] = {
-    {"cs", "a > 1", "filter 'a > 1' is for tracepoints, but event cs is not one",
-     "--filter follows the -e that it applies to: -e SYSTEM:NAME --filter 'a > 1' -e cs"},
-    {"sched:sched_switch,cpu/event=1/", "a", "filter 'a' is for tracepoints, but event cpu/event=1/ is not one",
-     "--filter follows the -e that it applies to: -e SYSTEM:NAME --filter 'a' -e cpu/event=1/"},
+    {"cs", "a > 1", "event cs: sample filter 'a > 1': unknown term 'a'", GRAMMAR},
+    {"sched:sched_switch,cpu/event=1/", "a", "event cpu/event=1/: sample filter 'a': unknown term 'a'", GRAMMAR},
+    {"bpf-output", "ip > 1", "filter 'ip > 1': event bpf-output has no samples that a filter could drop",
+     "--filter follows the -e that it applies to: -e cpu-clock --filter 'ip > 1' -e bpf-output"},
     {"cs_etm//u", "filters 0x10",
      "address filter 'filters 0x10': expected filter, start, stop or tracestop at column 1",
      "filter|start|stop|tracestop FUNCTION|ADDRESS [/ FUNCTION|SIZE] [@FILE], with blanks around functions"},
 };
 
-Test(event_filter, events_of_other_kinds_refuse_a_filter)
+Test(event_filter, what_the_kind_of_event_does_not_take_is_refused)
 {
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(refusals); i++) {
         struct temp_tree tree;
@@ -100,6 +105,22 @@ Test(event_filter, several_filters_all_have_to_match)
     cr_expect_null(list.events[0].filter);
     cr_expect_str_eq(list.events[1].filter, "a > 1");
     cr_expect_str_eq(list.events[2].filter, "(a > 1) && (b == 2)");
+    weir_event_list_fini(&list);
+    temp_tree_fini(&tree);
+}
+
+Test(event_filter, other_events_get_sample_filters)
+{
+    struct temp_tree tree;
+    fake_sysfs_init(&tree, FAKE_INTEL);
+    struct weir_event_list list = make_list(&tree, "cs,sched:sched_switch");
+    cr_assert_eq(weir_event_list_filter(&list, 0, "cpu == 1", tree.root, NULL), 0);
+    cr_expect_str_eq(list.events[1].filter, "cpu == 1", "the kernel's, of a tracepoint");
+    cr_expect_null(list.events[1].sample_filter);
+    cr_expect_null(list.events[0].filter);
+    cr_assert_not_null(list.events[0].sample_filter);
+    cr_assert_eq(weir_event_list_filter(&list, 0, "absent == 1", tree.root, NULL), -EINVAL);
+    cr_assert_eq(list.events[0].sample_filter->count, 1);
     weir_event_list_fini(&list);
     temp_tree_fini(&tree);
 }

@@ -211,6 +211,7 @@ Test(ring_linux, calls_on_a_closed_descriptor_give_ebadf)
     cr_assert_eq(ops->event_disable(NULL, -1), -EBADF);
     cr_assert_eq(ops->event_set_output(NULL, -1, -1), -EBADF);
     cr_assert_eq(ops->event_set_filter(NULL, -1, "x"), -EBADF);
+    cr_assert_eq(ops->event_set_program(NULL, -1, -1), -EBADF);
     cr_assert_eq(ops->event_programs(NULL, -1, &(unsigned){0}), -EBADF);
     cr_assert_eq(ops->event_read(NULL, -1, 0, 0, &count), -EBADF);
     cr_assert_eq(ops->ring_map(NULL, -1, 4096, &page), -EBADF);

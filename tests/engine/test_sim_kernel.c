@@ -127,6 +127,7 @@ Test(sim_kernel, filters_are_refused_as_for_all_but_tracepoints)
     struct fixture f;
     fixture_init(&f, SAMPLE_TYPE, 0);
     cr_assert_eq(f.kernel.ops->event_set_filter(f.kernel.ctx, f.fd, "common_pid != 1"), -EINVAL);
+    cr_assert_eq(f.kernel.ops->event_set_program(f.kernel.ctx, f.fd, 0), -EOPNOTSUPP);
     cr_assert_eq(f.kernel.ops->event_programs(f.kernel.ctx, f.fd, &(unsigned){0}), -EINVAL);
     fixture_fini(&f);
 }

@@ -70,7 +70,7 @@ lost = sum(cell["shed"] + cell["lost_in_ring"] + cell["lost_writing"] for cell i
 wrong = ledger["lost"] != lost or sum(cause["lost"] for cause in ledger["causes"]) != lost
 wrong |= ledger["written"] != sum(cell["written"] for cell in samples)
 for cell in samples:
-    names = ["written", "evicted", "shed", "lost_in_ring", "lost_writing", "left_out", "cut_off"]
+    names = ["written", "evicted", "shed", "lost_in_ring", "lost_writing", "left_out", "cut_off", "filtered"]
     wrong |= sum(cell[name] for name in names) != cell["counted"]
 print(ledger)
 sys.exit(wrong)

@@ -506,6 +506,26 @@ static int run_tick_clock(char **arguments)
     return adjust_clock(&change);
 }
 
+/* Faults in pages at a known address, each by one write, once standard input ends. Huge pages would be fewer faults. */
+#define TOUCHED_AT 0x100000000000ull
+
+static int run_touch(char **arguments)
+{
+    size_t pages = (size_t)to_number(arguments[0]), page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    char byte;
+    while (read(STDIN_FILENO, &byte, 1) > 0)
+        ;
+    char *memory = mmap((void *)(uintptr_t)TOUCHED_AT, pages * page_bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (memory == MAP_FAILED || madvise(memory, pages * page_bytes, MADV_NOHUGEPAGE) < 0) {
+        perror(PROGRAM_NAME ": touch");
+        return STATUS_LOST;
+    }
+    for (size_t i = 0; i < pages; i++)
+        ((volatile char *)memory)[i * page_bytes] = 1;
+    return 0;
+}
+
 static const struct {
     const char *name;
     int argument_count; /* at least */
@@ -518,6 +538,7 @@ static const struct {
     {"forks", 2, run_forks},                             /* CHILDREN ROUNDS */
     {"threads", 3, run_threads},                         /* OLD NEW CALLS */
     {"serve", 2, run_serve},                             /* REQUESTS ANSWERS */
+    {"touch", 1, run_touch},                             /* PAGES: after standard input */
     {"bpf", 2, run_bpf},                                 /* NAME COMMAND... */
     {"hold", 1, run_hold},                               /* TASK: until standard input ends */
     {"mapped", 1, run_mapped},                           /* MAPS: until standard input ends */
