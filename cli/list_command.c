@@ -66,6 +66,14 @@ static int fail_no_match(const struct weir_print *print)
     return WEIR_EXIT_FAILURE;
 }
 
+static void tell_of_no_hardware(const struct weir_print *print)
+{
+    struct weir_error err = {0};
+    weir_error_set(&err, -ENOENT, "this machine has no hardware events");
+    weir_error_hint(&err, "it has no PMU, or its hypervisor hides the PMU; 'weir list sw' shows software events");
+    weir_print_error(print, &err);
+}
+
 static int list(const struct weir_list_arguments *arguments, const struct weir_print *print)
 {
     struct weir_buf text = WEIR_BUF_INIT;
@@ -86,6 +94,8 @@ static int list(const struct weir_list_arguments *arguments, const struct weir_p
         return WEIR_EXIT_FAILURE;
     }
     weir_list_report_end(&report);
+    if (report.count == 0 && !arguments->json && selection.sections & WEIR_CATALOG_HARDWARE)
+        tell_of_no_hardware(print);
     int status = weir_answer_text(print, &text);
     return status == WEIR_EXIT_OK && report.count == 0 && has_pattern(arguments) ? fail_no_match(print) : status;
 }

@@ -46,7 +46,11 @@ static void report(struct weir_print *print, const struct weir_recover_arguments
     if (!recovery->is_whole && recovery->said_end && recovery->data_end > recovery->said_end)
         weir_buf_printf(&text, "[ weir recover: %" PRIu64 " bytes more than the header said ]\n",
                         recovery->data_end - recovery->said_end);
-    if (recovery->dropped_bytes > 0)
+    if (recovery->dropped_bytes > 0 && recovery->dropped_is_blank)
+        weir_buf_printf(&text,
+                        "[ weir recover: Left out %" PRIu64 " bytes of space that was reserved for more data ]\n",
+                        recovery->dropped_bytes);
+    else if (recovery->dropped_bytes > 0)
         weir_buf_printf(&text, "[ weir recover: Left out %" PRIu64 " bytes at %#" PRIx64 ", which are no records ]\n",
                         recovery->dropped_bytes, recovery->data_end);
     for (size_t i = 0; i < recovery->part_count; i++) {

@@ -18,6 +18,7 @@
 #include "format/tracefs.h"
 #include "format/tracing_data.h"
 
+#define BLANK_BYTES  4096u /* compared at a time */
 #define FEATURE_WORD 64u
 #define MMAP_LEN_MIN (1u << 16)
 
@@ -332,6 +333,18 @@ static int plan_parts(struct planner *planner, uint64_t *dropped_bytes, struct w
     return 0;
 }
 
+static bool is_blank(const struct weir_byte_source *source, uint64_t from, uint64_t to)
+{
+    static const uint8_t zeros[BLANK_BYTES];
+    uint8_t bytes[BLANK_BYTES];
+    for (uint64_t at = from; at < to; at += sizeof(bytes)) {
+        size_t count = weir_min_u64(to - at, sizeof(bytes));
+        if (weir_byte_source_read_at(source, at, bytes, count) != (ssize_t)count || memcmp(bytes, zeros, count) != 0)
+            return false;
+    }
+    return true;
+}
+
 static void note_kept(struct planner *planner, uint64_t ended)
 {
     struct weir_recovery *recovery = planner->recovery;
@@ -340,6 +353,7 @@ static void note_kept(struct planner *planner, uint64_t ended)
     recovery->data_end = planner->scan.good_end;
     recovery->dropped_bytes = ended > recovery->data_end ? ended - recovery->data_end : 0;
     recovery->cause = planner->scan.end;
+    recovery->dropped_is_blank = is_blank(&planner->input.source, recovery->data_end, ended);
 }
 
 /* ---- a file made of a stream ---- */

@@ -76,6 +76,7 @@ struct weir_recovery {
     uint64_t data_end;              /* end of the kept data in the file */
     uint64_t said_end;              /* end of the data by the file's header; 0: unknown */
     uint64_t dropped_bytes;         /* bytes behind data_end that are no records */
+    bool dropped_is_blank;          /* these are zeros: space that the recorder had reserved */
     struct weir_error cause;        /* why the data ends at data_end; code 0: no damage */
     struct weir_perf_header header; /* to be written at 0 */
     struct weir_buf tail; /* owned: records, then features; to be written at data_end, or behind the kept bytes; the

@@ -297,7 +297,7 @@ bool weir_coordinator_was_hurried(const struct weir_coordinator *coordinator)
     return coordinator->hurried;
 }
 
-void weir_coordinator_wait_workload(struct weir_coordinator *coordinator, int patience_ms)
+bool weir_coordinator_wait_workload(struct weir_coordinator *coordinator, int patience_ms)
 {
     uint64_t begun_ns = weir_clock_now_ns(coordinator->clock);
     for (;;) {
@@ -305,10 +305,10 @@ void weir_coordinator_wait_workload(struct weir_coordinator *coordinator, int pa
             is_asked_again(coordinator); /* reads SIGCHLD, so it must come before the poll of the workload */
         weir_test_point(WEIR_AT_WORKLOAD_WAIT);
         if (weir_workload_poll(coordinator->workload) || asked_again)
-            return;
+            return true;
         uint64_t passed_ns = weir_clock_now_ns(coordinator->clock) - begun_ns;
         if (patience_ms >= 0 && passed_ns >= (uint64_t)patience_ms * WEIR_NS_PER_MS)
-            return;
+            return false;
         weir_poll_set_wait(&coordinator->late_sources, patience_ms);
     }
 }

@@ -88,8 +88,8 @@ enum weir_record_end weir_coordinator_run(struct weir_coordinator *coordinator);
 void weir_coordinator_end(struct weir_coordinator *coordinator, enum weir_record_end end);
 
 /* Waits for the end of the workload, for an ending signal that came after run(), or for patience_ms. A negative
- * patience_ms means no time limit. */
-void weir_coordinator_wait_workload(struct weir_coordinator *coordinator, int patience_ms);
+ * patience_ms means no time limit. False: only the patience is over. */
+bool weir_coordinator_wait_workload(struct weir_coordinator *coordinator, int patience_ms);
 
 /*
  * Returns true once another ending signal has come, or a first one if no signal ended the loop. The end of the

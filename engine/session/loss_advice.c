@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/clock.h"
 #include "base/size_text.h"
 
 #define ADVISED_RING_MIN    (4ull << 20)
@@ -13,6 +14,8 @@
 #define SIDEBAND_RING_MAX   (1ull << 20)   /* as weir_ring_bytes_choose() has it */
 #define ADVISED_RING_FACTOR 4
 #define ADVISED_POOL_FACTOR 2
+#define ABSENCE_MIN_NS      WEIR_NS_PER_S
+#define DELAY_MIN_NS        (500 * WEIR_NS_PER_MS) /* of a timer that expires somewhere in an absence */
 
 /* Whether a ring of that size needs a privilege that this process lacks; *mlock_kb: the knob that would do instead. */
 static bool exceeds_limit(const struct weir_kernel_limits *limits, uint64_t ring_bytes, uint64_t *mlock_kb)
@@ -46,6 +49,20 @@ static void advise_ring(const struct weir_record_result *result, const struct we
     else
         snprintf(hint, WEIR_LOSS_HINT_BYTES, "%s",
                  adds_priority ? "-r 1" : "fewer samples, by a lower -F or a higher -c");
+}
+
+/* Whether neither the readers nor the coordinator ran for so long: SIGSTOP, a suspended machine, a host that did not
+ * schedule this one. No ring is large enough for that. */
+static bool was_absent(const struct weir_record_result *result)
+{
+    return result->longest_delay_ns >= DELAY_MIN_NS &&
+           result->drains[WEIR_DRAIN_ELSEWHERE].gap_us.max * WEIR_NS_PER_US >= ABSENCE_MIN_NS;
+}
+
+static void advise_to_run(const struct weir_record_result *result, char hint[WEIR_LOSS_HINT_BYTES])
+{
+    snprintf(hint, WEIR_LOSS_HINT_BYTES, "let weir run (it was stopped, or had no CPU time, for %.1f s)",
+             (double)result->drains[WEIR_DRAIN_ELSEWHERE].gap_us.max / 1e6);
 }
 
 static void advise_pool(const struct weir_record_result *result, char hint[WEIR_LOSS_HINT_BYTES])
@@ -92,7 +109,9 @@ void weir_loss_advise(struct weir_record_result *result, const struct weir_kerne
         snprintf(losses[WEIR_LOSS_RING_DAMAGED].hint, WEIR_LOSS_HINT_BYTES, "no -s");
     if (losses[WEIR_LOSS_SUSPENDED].lost > 0)
         snprintf(losses[WEIR_LOSS_SUSPENDED].hint, WEIR_LOSS_HINT_BYTES, "more disk space");
-    if (losses[WEIR_LOSS_RING_FULL].lost > 0)
+    if (losses[WEIR_LOSS_RING_FULL].lost > 0 && was_absent(result))
+        advise_to_run(result, losses[WEIR_LOSS_RING_FULL].hint);
+    else if (losses[WEIR_LOSS_RING_FULL].lost > 0)
         advise_ring(result, limits, realtime_priority, losses[WEIR_LOSS_RING_FULL].hint);
     if (losses[WEIR_LOSS_OUTPUT_BEHIND].lost > 0)
         advise_pool(result, losses[WEIR_LOSS_OUTPUT_BEHIND].hint);

@@ -2,7 +2,8 @@
 #include "engine/session/record_internal.h"
 #include "topology/thread_affinity.h"
 
-#define HURRIED_WAIT_MS 300 /* wait for a command after SIGTERM; most commands end at once */
+#define HURRIED_WAIT_MS 300  /* wait for a command after SIGTERM; most commands end at once */
+#define TOLD_AFTER_MS   1000 /* then weir says that it waits */
 
 /* ---- the command ---- */
 
@@ -14,6 +15,21 @@ static void tell_of_consumer(struct weir_recording *recording, enum weir_record_
     weir_notice(recording->options->notices, WEIR_NOTICE_WARNING, "the consumer of the recording has gone%s%s",
                 end == WEIR_RECORD_END_CONSUMER ? ": recording has ended" : " before its end",
                 runs_on ? "; the command runs on" : "");
+}
+
+/* Waits until the workload ends, and says so when that takes long. */
+static void wait_for_command(struct weir_recording *recording)
+{
+    struct weir_coordinator *coordinator = &recording->coordinator;
+    bool is_hurried = weir_coordinator_was_hurried(coordinator);
+    if (weir_coordinator_wait_workload(coordinator, is_hurried ? HURRIED_WAIT_MS : TOLD_AFTER_MS) || is_hurried)
+        return;
+    weir_notice(
+        recording->options->notices, WEIR_NOTICE_WARNING,
+        "the file is complete; waiting for the command (pid %d), which has not ended: Ctrl-C ends weir and lets "
+        "it run on",
+        (int)recording->workload.pid);
+    weir_coordinator_wait_workload(coordinator, -1);
 }
 
 /*
@@ -38,8 +54,7 @@ static void end_workload(struct weir_recording *recording, enum weir_record_end 
         weir_notice(notices, WEIR_NOTICE_WARNING, "recording has ended; the command runs on");
     else if (end == WEIR_RECORD_END_OUTPUT && !weir_workload_poll(workload))
         weir_notice(notices, WEIR_NOTICE_WARNING, "recording has ended (%s); the command runs on", err->what);
-    weir_coordinator_wait_workload(&recording->coordinator,
-                                   weir_coordinator_was_hurried(&recording->coordinator) ? HURRIED_WAIT_MS : -1);
+    wait_for_command(recording);
     recording->result->has_workload_status = workload->reaped;
     recording->result->workload_status = workload->status;
 }

@@ -196,6 +196,7 @@ static void end_timeline(void *ctx)
 {
     struct weir_recording *recording = ctx;
     weir_timeline_end(&recording->timeline, recording->result);
+    recording->result->longest_delay_ns = recording->timeline.longest_delay_ns;
 }
 
 static void complete_snapshot(void *ctx)

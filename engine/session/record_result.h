@@ -75,6 +75,7 @@ struct weir_record_result {
     uint64_t compressed_raw_bytes; /* bytes left uncompressed because the threads were behind */
     uint64_t compressed_cpu_ns;    /* CPU time of the threads that compress */
     struct weir_drain_summary drains[WEIR_DRAIN_MOMENTS]; /* how the readers kept up */
+    uint64_t longest_delay_ns;                            /* of a timer of the coordinator; it expires every second */
     struct weir_ledger_row *ledger;                       /* owned; by place, then event */
     size_t ledger_count;
     char **event_names; /* owned; by event index */

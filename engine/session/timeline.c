@@ -49,6 +49,18 @@ static void note_cpus(const struct weir_pipeline *pipeline, const struct weir_re
     }
 }
 
+static void set_timer(struct weir_timeline *timeline, uint64_t due_ns)
+{
+    timeline->due_ns = due_ns;
+    weir_timer_set_at(timeline->timer_fd, due_ns);
+}
+
+static void note_delay(struct weir_timeline *timeline, uint64_t now_ns)
+{
+    uint64_t delay_ns = now_ns > timeline->due_ns ? now_ns - timeline->due_ns : 0;
+    timeline->longest_delay_ns = weir_max_u64(timeline->longest_delay_ns, delay_ns);
+}
+
 /* Readers publish their counters when they pass an epoch. So the timer asks for an epoch first, and looks a little
  * later. The epoch takes the place of the next one that nobody asks for: there are no more of them. */
 static void on_timer(void *ctx, short revents)
@@ -57,6 +69,7 @@ static void on_timer(void *ctx, short revents)
     uint64_t now_ns = weir_clock_now_ns(timeline->setup.clock);
     (void)revents;
     weir_timer_drain(timeline->timer_fd);
+    note_delay(timeline, now_ns);
     if (timeline->is_asked)
         weir_timeline_tick(timeline);
     else
@@ -64,7 +77,7 @@ static void on_timer(void *ctx, short revents)
     timeline->is_asked = !timeline->is_asked;
     if (!timeline->is_asked)
         timeline->asking_ns = weir_max_u64(timeline->asking_ns + WEIR_TIMELINE_PERIOD_NS, now_ns);
-    weir_timer_set_at(timeline->timer_fd, timeline->is_asked ? now_ns + LOOK_AFTER_NS : timeline->asking_ns);
+    set_timer(timeline, timeline->is_asked ? now_ns + LOOK_AFTER_NS : timeline->asking_ns);
 }
 
 static int start_timer(struct weir_timeline *timeline)
@@ -75,7 +88,7 @@ static int start_timer(struct weir_timeline *timeline)
     if (timeline->timer_fd < 0)
         return timeline->timer_fd;
     timeline->asking_ns = weir_clock_now_ns(timeline->setup.clock) + WEIR_TIMELINE_PERIOD_NS - LOOK_AFTER_NS;
-    weir_timer_set_at(timeline->timer_fd, timeline->asking_ns);
+    set_timer(timeline, timeline->asking_ns);
     return weir_poll_set_add(timeline->setup.sources, timeline->timer_fd, POLLIN, on_timer, timeline);
 }
 
@@ -328,6 +341,8 @@ void weir_timeline_end(struct weir_timeline *timeline, const struct weir_record_
 {
     if (!timeline->begun_ns)
         return;
+    if (timeline->timer_fd >= 0)
+        note_delay(timeline, weir_clock_now_ns(timeline->setup.clock));
     read_readers(timeline);
     for (unsigned i = 0; i < reader_count(timeline); i++)
         add_untold(&timeline->now[i], timeline->setup.pipeline->readers[i], result);

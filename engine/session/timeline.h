@@ -48,6 +48,8 @@ struct weir_timeline {
     int timer_fd;                          /* owned; -1: none */
     bool is_asked;                         /* for the epoch of this second; the next tick is a look */
     uint64_t asking_ns;                    /* when the last epoch was asked for, or the next is */
+    uint64_t due_ns;                       /* when the timer expires */
+    uint64_t longest_delay_ns;             /* from then to the callback */
     struct weir_timeline_reader *told;     /* owned; [reader]: sums over all records so far */
     struct weir_timeline_reader *now;      /* owned; [reader]: what has come since */
     struct weir_timeline_reader *entries;  /* owned; of the record that is being made */

@@ -21,8 +21,8 @@ struct answer { /* as sent through the pipe; both ends are this program */
     struct weir_error err;
     struct weir_error cause; /* of the recovery */
     int32_t result;
-    uint32_t is_whole, is_same_boot, is_directory, is_stream; /* 0 or 1 */
-    uint64_t part_count, tail_bytes, head_bytes, kept_count;  /* of the data behind this struct */
+    uint32_t is_whole, is_same_boot, is_directory, is_stream, dropped_is_blank; /* 0 or 1 */
+    uint64_t part_count, tail_bytes, head_bytes, kept_count;                    /* of the data behind this struct */
     uint64_t device, inode, records, samples, data_end, said_end, dropped_bytes;
     struct weir_perf_header header;
     uint64_t features[4];
@@ -54,6 +54,7 @@ int weir_recovery_answer_write(int fd, int result, const struct weir_recovery *r
     said.data_end = recovery->data_end;
     said.said_end = recovery->said_end;
     said.dropped_bytes = recovery->dropped_bytes;
+    said.dropped_is_blank = recovery->dropped_is_blank;
     said.header = recovery->header;
     memcpy(said.features, recovery->features, sizeof(said.features));
     int code = weir_write_whole(fd, &said, sizeof(said));
@@ -182,6 +183,7 @@ static int take_plan(int fd, const struct answer *said, const char *path, struct
     recovery->data_end = said->data_end;
     recovery->said_end = said->said_end;
     recovery->dropped_bytes = said->dropped_bytes;
+    recovery->dropped_is_blank = said->dropped_is_blank == 1;
     recovery->header = said->header;
     memcpy(recovery->features, said->features, sizeof(recovery->features));
     int result = take_bytes(fd, said->tail_bytes, &recovery->tail);

@@ -359,6 +359,24 @@ Test(record_report, stream_waits_for_its_consumer)
     weir_buf_fini(&text);
 }
 
+/* No ring is large enough for the time in which weir was stopped. A coordinator alone can be late for other reasons. */
+Test(record_report, rings_that_filled_while_weir_did_not_run_advise_no_ring)
+{
+    struct weir_record_result result = {
+        .samples = 3, .lost_samples = 1, .ring_bytes = MIB, .longest_delay_ns = 6133000000};
+    struct weir_ledger_row row = {.lost_ring_full = 1, .task = -1};
+    result.ledger = &row;
+    result.ledger_count = 1;
+    result.event_count = 2;
+    result.side_event = 1;
+    weir_loss_advise(&result, &free_rings, 0);
+    cr_expect_str_eq(result.losses[WEIR_LOSS_RING_FULL].hint, "-m 4M (now 1M) or -r 1");
+    result.drains[WEIR_DRAIN_ELSEWHERE].gap_us.max = 6130000;
+    weir_loss_advise(&result, &free_rings, 0);
+    cr_expect_str_eq(result.losses[WEIR_LOSS_RING_FULL].hint,
+                     "let weir run (it was stopped, or had no CPU time, for 6.1 s)");
+}
+
 /* The ledger is the engine's last allocation: what was lost is still said without it. */
 Test(record_report, full_aux_areas_are_told_as_by_perf_report)
 {

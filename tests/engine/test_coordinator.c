@@ -556,10 +556,10 @@ Test(coordinator, wait_for_the_workload_ends_with_patience, .timeout = 30)
     start_workload(&f, "exec sleep 100");
     raise(SIGINT);
     cr_assert_eq(run_workload(&f), WEIR_RECORD_END_SIGNAL);
-    weir_coordinator_wait_workload(&f.coordinator, 10);
+    cr_assert_not(weir_coordinator_wait_workload(&f.coordinator, 10));
     cr_assert_not(f.workload.reaped);
     kill(f.workload.pid, SIGKILL);
-    weir_coordinator_wait_workload(&f.coordinator, -1);
+    cr_assert(weir_coordinator_wait_workload(&f.coordinator, -1));
     cr_assert(f.workload.reaped);
     fixture_fini(&f);
 }

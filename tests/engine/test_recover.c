@@ -103,6 +103,7 @@ Test(recover, in_place_the_file_becomes_whole)
 {
     cr_assert_eq(run(NULL), 0, "%s", err.what);
     cr_expect_eq(recovery.dropped_bytes, 10000);
+    cr_expect(recovery.dropped_is_blank);
     cr_expect_not(holds_image(input));
     cr_assert_eq(run(NULL), 0, "%s", err.what);
     cr_expect(recovery.is_whole);
@@ -121,6 +122,7 @@ Test(recover, stream_that_was_saved_is_cut_in_place_and_becomes_a_file_beside)
     temp_tree_write(&tree, "perf.data", image.data, image.used);
     cr_assert_eq(run(output), 0, "%s", err.what);
     cr_expect_eq(recovery.dropped_bytes, image.used - whole);
+    cr_expect_not(recovery.dropped_is_blank);
     uint64_t samples = recovery.samples;
     cr_expect(holds_image(input));
     expect_private(output, S_IFREG | 0600);

@@ -177,6 +177,7 @@ test_second_signal_ends_the_wait_for_a_workload_that_will_not_end() {
     wait_until test -s ready
     kill -INT -- "$(cat pid)"
     wait_until test -e told
+    wait_until grep -q "the file is complete; waiting for the command (pid $(cat ready)), which has not ended" err
     kill -INT -- "$(cat pid)"
     wait "$runner"
     kill -KILL "$(cat ready)" # weir left it to itself

@@ -9,7 +9,8 @@ expect_losses_told() {
     lost=$(ledger_column lost_in_ring "$event")
     expect_at_least "lost" "$lost" 1000
     expect_line err "[ weir record: Lost $lost of $(($(told_samples) + lost)) samples ("
-    expect_line err "; kernel ring full; to prevent it: -m 4M (now 64K)"
+    grep -q -F -e "; kernel ring full; to prevent it: -m 4M (now 64K)" -e "; to prevent it: let weir run" err ||
+        fail "no remedy" # the second when the load kept weir stopped for a second or longer
     expect_eq "lost by perf report" "$(perf report --stats -i it.data 2>/dev/null | awk -v event="$event" '
         $1 == event && $2 == "stats:" { inside = 1 }
         inside && $1 == "LOST_SAMPLES" { print $3; exit }')" "$lost"
@@ -32,6 +33,14 @@ test_losses_are_told_by_event() {
         expect_eq "samples of $event" "$(report_samples it.data $event)" "$(ledger_column written $event)"
     done
     expect_readers_agree it.data
+}
+
+# The load runs while weir is stopped, for longer than between two ticks of its timer.
+test_rings_that_fill_while_weir_is_stopped_are_told_as_that() {
+    record -e raw_syscalls:sys_enter -c 1 -m 64K -o it.data -- \
+        sh -c "kill -STOP \$PPID; '$WEIR_LOAD' getppid 20000; sleep 2; kill -CONT \$PPID; '$WEIR_LOAD' getppid 20000"
+    expect_line err "to prevent it: let weir run (it was stopped, or had no CPU time, for "
+    expect_no_line err "-m 4M"
 }
 
 # -m bounds the rings of samples, not those of side records.
