@@ -25,6 +25,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "base/probe.h"
 #include "io/output_internal.h"
 
 #define BLOCK_BYTES          WEIR_OUTPUT_BLOCK_BYTES
@@ -130,6 +131,7 @@ static bool submit(struct weir_output_writes *writes, struct weir_output_write *
     if (writes->queue_ops->submit(writes->queue, &request) < 0)
         return false;
 
+    weir_probe_write_submitted(offset, request.bytes, direct);
     write->file = request.file;
     write->state = WEIR_OUTPUT_WRITE_HELD;
     writes->queued--;
@@ -228,6 +230,7 @@ static bool is_worth_retrying(struct weir_output_writes *writes, struct weir_out
 
 static void complete(struct weir_output_writes *writes, struct weir_output_write *write, int64_t result)
 {
+    weir_probe_write_completed(write->offset + write->written, result);
     writes->held--;
     write->state = WEIR_OUTPUT_WRITE_OVER;
     if (write->number >= writes->failed_from)

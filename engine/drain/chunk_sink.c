@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/probe.h"
 #include "engine/kernel/test_point.h"
 
 void weir_chunk_sink_init(struct weir_chunk_sink *sink, const struct weir_chunk_sink_setup *setup)
@@ -62,6 +63,7 @@ static void make_ready(struct weir_chunk_sink *sink, struct weir_chunk *chunk)
         chunk->returned = &sink->returned;
         chunk->reader = setup->number + 1;
         chunk->handed_ns = now_ns;
+        weir_probe_hand_over(setup->number, chunk->used);
         sink->handed++;
         sink->lent_bytes += chunk->share == setup->pool_share ? 0 : chunk->used;
     }

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "base/probe.h"
 #include "engine/drain/record_rename.h"
 #include "engine/kernel/test_point.h"
 #include "format/perf_file.h"
@@ -69,6 +70,8 @@ static bool holds_back(const struct weir_drainer *drainer, const struct weir_rea
 /* Counts losses of samples while the pool was empty. Side records are no samples. */
 static void note_lost(struct weir_reader_ring *r, uint64_t lost)
 {
+    if (lost > 0)
+        weir_probe_loss(r->place, r->sideband, lost);
     if (lost > 0 && r->starved && !r->sideband) {
         r->lost_while_starved += lost;
         r->starved = false;
@@ -341,6 +344,7 @@ bool weir_drainer_drain(struct weir_drainer *drainer, struct weir_reader_ring *r
     uint64_t fill_per_mille = weir_min_u64((head - r->ring.tail) * 1000 / r->ring.bytes, 1000);
     drainer->fill_per_mille = (uint32_t)weir_max_u64(drainer->fill_per_mille, fill_per_mille);
     const struct weir_reader_return *next;
+    weir_probe_drain(r->place, r->sideband, head - r->ring.tail);
     while ((next = weir_reader_ring_next_return(r)) && next->at - r->ring.tail <= head - r->ring.tail) {
         if (!drain_to(drainer, r, next->at))
             return false;

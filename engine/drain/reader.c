@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "base/probe.h"
 #include "engine/kernel/test_point.h"
 
 /* A reader that waits for a chunk comes again after so long. Hundreds of readers that came each millisecond would use
@@ -371,6 +372,7 @@ void weir_reader_wait(struct weir_reader *reader, enum weir_reader_state state)
             next_poll_fd(reader, &reader->rings.at[i]);
     }
     reader->wakeups += data;
+    weir_probe_wake(reader->setup.sink.number, data);
     if (reader->polls[0].revents & POLLIN) {
         weir_test_point(WEIR_AT_READER_WOKEN);
         /* (reader-wake); and release: the coordinator's next use of this descriptor comes after our poll of it. */

@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "base/probe.h"
 #include "engine/drain/shed.h"
 #include "engine/kernel/test_point.h"
 #include "format/perf_file.h"
@@ -81,6 +82,7 @@ static void begin_rotation(struct weir_writer *writer, struct weir_writer_rotati
         rotation->fit_records(rotation->fit_ctx, writer->lost_reported);
     if (rotation->item.used > 0)
         weir_output_append(writer->output, rotation->item.data, rotation->item.used, -1, false, &rotation->item);
+    weir_probe_rotation(writer->output_bytes);
     weir_output_push_tail(writer->output);
     rotation->left = writer->output;
     writer->rotation = rotation;
