@@ -18,14 +18,16 @@ set_up() {
         number=$((number + 1))
         echo "p:$group/${name}__$number $PWD/copy:$(printf '0x%x' $((location - segment[1] + segment[0])))" >>$types
         at_end forget "$group/${name}__$number"
-    done < <(readelf -n copy | awk '/Provider: weir/ { getline; name = $2; getline; sub(",", "", $2); print name, $2 }')
+    done < <(readelf -n copy | awk '
+        /Provider: weir/ { getline; name = $2; getline; sub(",", "", $2); print name, $2 }')
 }
 
 forget() { echo "-:$1" >>/sys/kernel/tracing/uprobe_events; }
 
 # count_of PROBE: all places of a probe in the program.
 count_of() {
-    awk -F, -v name="$group:$1__" 'index($3, name) == 1 { sum += $1; found = 1 } END { print found ? sum : "none" }' counts
+    awk -F, -v name="$group:$1__" '
+        index($3, name) == 1 { sum += $1; found = 1 } END { print found ? sum : "none" }' counts
 }
 
 test_counts_are_those_of_the_recording() {
