@@ -26,12 +26,14 @@ struct weir_synth_options {
     size_t sample_id_bytes;   /* trailer size, weir_attr_sample_id_bytes() */
     bool build_ids; /* MMAP2 records have the file's build id, if it has one (--buildid-mmap), instead of device and
                        inode */
-    const char *sys_root;    /* NULL: "/sys"; has the build ids of kernel and modules */
-    bool data_maps;          /* also adds maps that are not executable (-d) */
-    bool no_maps;            /* leaves out the maps of tasks */
-    bool modules_only;       /* for weir_synth_kernel: leaves out the kernel's own map, which does not change */
-    bool namespaces;         /* adds the namespaces of tasks */
-    unsigned threads;        /* for weir_synth_all_tasks, at most 256; 0 and 1: the caller's thread only */
+    const char *sys_root; /* NULL: "/sys"; has the build ids of kernel and modules */
+    bool data_maps;       /* also adds maps that are not executable (-d) */
+    bool no_maps;         /* leaves out the maps of tasks */
+    pid_t execs_next;     /* a process that waits to execute another program: its maps are left out, as consumers keep
+                             maps beyond exec(2). 0: none */
+    bool modules_only;    /* for weir_synth_kernel: leaves out the kernel's own map, which does not change */
+    bool namespaces;      /* adds the namespaces of tasks */
+    unsigned threads;     /* for weir_synth_all_tasks, at most 256; 0 and 1: the caller's thread only */
     unsigned map_timeout_ms; /* per task, as --proc-map-timeout; 0: 500 */
     /*
      * Takes whole records, at most WEIR_SYNTH_BLOCK_BYTES in one call; records is borrowed until return. Several

@@ -184,7 +184,8 @@ int weir_synth_process(struct weir_synth_worker *worker, pid_t pid)
     if (worker->run->options->namespaces)
         read_namespaces(worker, pid);
     int result = emit_task(worker, pid, pid, stat.ppid, stat.comm);
-    if (result == 0 && stat.vm_bytes && !worker->run->options->no_maps) {
+    bool has_maps = !worker->run->options->no_maps && pid != worker->run->options->execs_next;
+    if (result == 0 && stat.vm_bytes && has_maps) {
         stpcpy(behind_pid, "/maps");
         result = weir_synth_process_maps(worker, pid, path);
     }

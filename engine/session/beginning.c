@@ -105,6 +105,7 @@ static int synthesize_targets(struct synthesis *synthesis, struct weir_error *er
     int result;
     if (!asked->synth.tasks && !asked->command)
         return 0;
+    synthesis->options.execs_next = asked->command ? *setup->workload : 0;
     if (!asked->synth.tasks) /* the options leave out tasks from before the recording, which the workload is not */
         result = weir_synth_processes(&synthesis->options, setup->workload, 1, &counts, err);
     else if (setup->plan->config.system_wide)

@@ -39,6 +39,26 @@ test_stacks_like_perf() {
     done
 }
 
+# A command's own mappings are all that consumers know of it, from its exec on: perf finds each table then.
+test_stacks_of_a_command_like_perf() {
+    record -e cpu-clock -F 997 --call-graph dwarf -o it.data -- "$stacks" calls 300
+    expect_like_perf
+    grep -q '"longer": 0,' compared || fail "perf lacks callers: $(cat compared)"
+}
+
+# The stack lies in a file that has another build id meanwhile: not one frame is guessed.
+test_replaced_file_ends_the_chains() {
+    cp "$stacks" program
+    record -e cpu-clock -F 997 --call-graph dwarf -o it.data -- ./program calls 300
+    "$WEIR_PROGRAM" unwind -o whole it.data 2>summary
+    grep -q "reach the outermost frame" summary || fail "$(cat summary)"
+    cp --remove-destination "$WEIR_LOAD" program
+    HOME=$PWD/empty "$WEIR_PROGRAM" unwind -o replaced it.data 2>summary
+    grep -q "end in a file that is missing, has changed" summary || fail "$(cat summary)"
+    perf script --no-inline -i replaced -F ip,sym --comm program >frames 2>err
+    ! grep -q "__libc_start_call_main" frames || fail "a frame above the replaced file"
+}
+
 test_packed_input_and_a_stream() {
     record_running calls -z
     expect_like_perf
