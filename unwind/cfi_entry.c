@@ -131,7 +131,9 @@ bool weir_cfi_cie_read(const struct weir_cfi_section *section, size_t offset, st
     weir_cursor_take(cursor, (uint64_t)(text.data - cursor->data));
     if (!letters || version == 0 || version == 2 || version > 4)
         return false;
-    if (version == 4 && (weir_dwarf_u8(cursor) != sizeof(uint64_t) || weir_dwarf_u8(cursor) != 0))
+    uint8_t address_bytes = version == 4 ? weir_dwarf_u8(cursor) : sizeof(uint64_t);
+    uint8_t segment_bytes = version == 4 ? weir_dwarf_u8(cursor) : 0;
+    if (address_bytes != sizeof(uint64_t) || segment_bytes != 0)
         return false;
     *cie = (struct weir_cfi_cie){.code_align = weir_dwarf_uleb(cursor)};
     cie->data_align = weir_dwarf_sleb(cursor);

@@ -2,9 +2,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+#ifdef WEIR_ZLIB
+#include <zlib.h>
+#endif
 
 #include "format/elf_file.h"
+
+#define SECTIONS_MAX 1024u /* that are looked at; programs have some dozens */
 
 static void read_segments(struct weir_unwind_table *table, const struct weir_elf_head *head)
 {
@@ -16,11 +22,64 @@ static void read_segments(struct weir_unwind_table *table, const struct weir_elf
     }
 }
 
-/* Reads all bytes of a section. */
+/* Reads bytes of the file; fewer where it ends early. -errno of pread(2). */
+static ssize_t read_bytes(const struct weir_elf_head *head, const struct weir_elf_entry *entry, uint8_t *data)
+{
+    size_t used = 0;
+    while (used < entry->bytes) {
+        ssize_t got = pread(head->fd, data + used, entry->bytes - used, (off_t)(entry->offset + used));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -errno;
+        if (got == 0)
+            break;
+        used += (size_t)got;
+    }
+    return (ssize_t)used;
+}
+
+#ifdef WEIR_ZLIB
+
+/* Replaces compressed contents by what they expand to. 0, -ENODATA, -EFBIG or -ENOMEM. */
+static int expand(struct weir_cfi_section *section)
+{
+    Elf64_Chdr head;
+    if (section->bytes < sizeof(head))
+        return -ENODATA;
+    memcpy(&head, section->data, sizeof(head));
+    if (head.ch_type != ELFCOMPRESS_ZLIB || head.ch_size == 0)
+        return -ENODATA;
+    if (head.ch_size > WEIR_CFI_SECTION_MAX_BYTES)
+        return -EFBIG;
+    uLongf bytes = head.ch_size;
+    uint8_t *data = malloc(bytes);
+    if (!data)
+        return -ENOMEM;
+    if (uncompress(data, &bytes, section->data + sizeof(head), section->bytes - sizeof(head)) != Z_OK) {
+        free(data);
+        return -ENODATA;
+    }
+    free(section->data);
+    section->data = data;
+    section->bytes = bytes;
+    return 0;
+}
+
+#else
+
+static int expand(struct weir_cfi_section *section)
+{
+    (void)section;
+    return -ENODATA;
+}
+
+#endif
+
+/* Reads a section, of which the first of its name counts. One that cannot be expanded is left out. */
 static int read_section(struct weir_cfi_section *section, const struct weir_elf_head *head,
                         const struct weir_elf_entry *entry)
 {
-    size_t used = 0;
     if (entry->bytes > WEIR_CFI_SECTION_MAX_BYTES)
         return -EFBIG;
     if (entry->bytes == 0 || entry->offset > INT64_MAX - entry->bytes || section->data)
@@ -28,19 +87,17 @@ static int read_section(struct weir_cfi_section *section, const struct weir_elf_
     section->data = malloc(entry->bytes);
     if (!section->data)
         return -ENOMEM;
-    while (used < entry->bytes) {
-        ssize_t got = pread(head->fd, section->data + used, entry->bytes - used, (off_t)(entry->offset + used));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -errno;
-        if (got == 0)
-            break; /* the file ends early: what is there is used */
-        used += (size_t)got;
-    }
-    section->bytes = used;
+    ssize_t got = read_bytes(head, entry, section->data);
+    if (got < 0)
+        return (int)got;
+    section->bytes = (size_t)got;
     section->address = entry->address;
-    return weir_cfi_section_index(section);
+    int result = entry->flags & SHF_COMPRESSED ? expand(section) : 0;
+    if (result == -ENODATA) {
+        section->bytes = 0;
+        return 0;
+    }
+    return result < 0 ? result : weir_cfi_section_index(section);
 }
 
 static int read_sections(struct weir_unwind_table *table, const struct weir_elf_head *head)
@@ -48,8 +105,8 @@ static int read_sections(struct weir_unwind_table *table, const struct weir_elf_
     struct weir_elf_entry entry;
     int result = 0;
     table->eh_frame.is_eh = true;
-    for (uint64_t i = 0; result == 0 && weir_elf_section(head, i, &entry); i++) {
-        if (entry.type == SHT_NOBITS || (entry.flags & SHF_COMPRESSED))
+    for (uint64_t i = 0; result == 0 && i < SECTIONS_MAX && weir_elf_section(head, i, &entry); i++) {
+        if (entry.type == SHT_NOBITS)
             continue;
         if (weir_elf_section_is(head, &entry, ".eh_frame"))
             result = read_section(&table->eh_frame, head, &entry);

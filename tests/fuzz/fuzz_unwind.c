@@ -19,16 +19,19 @@
 #define MASK 0xff01ffu /* those of x86_64 that tables know */
 #define BASE 0x555500000000u
 
-struct file {
-    const uint8_t *data;
+/* The unwinder stays for all runs, as it is large; each run has another file. */
+struct fixture {
+    struct weir_unwinder unwinder;
+    const uint8_t *data; /* of the present file */
     size_t bytes;
+    uint64_t key;
     unsigned opened;
 };
 
 static int open_file(void *ctx, uint64_t key)
 {
-    struct file *file = ctx;
-    weir_assert(key == 7);
+    struct fixture *file = ctx;
+    weir_assert(key == file->key);
     file->opened++;
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     weir_assert(fd >= 0 && write(fd, file->data, file->bytes) == (ssize_t)file->bytes);
@@ -37,38 +40,53 @@ static int open_file(void *ctx, uint64_t key)
 
 static bool find(void *ctx, uint64_t address, struct weir_unwind_mapping *mapping)
 {
-    (void)ctx;
-    *mapping = (struct weir_unwind_mapping){.start = BASE, .has_file = true, .key = 7};
+    const struct fixture *file = ctx;
+    *mapping = (struct weir_unwind_mapping){.start = BASE, .has_file = true, .key = file->key};
     return address >= BASE;
+}
+
+static void *init(void)
+{
+    static struct fixture fixture;
+    const struct weir_table_source files = {.open = open_file, .ctx = &fixture};
+    const struct weir_unwind_machine *machine = weir_unwind_machine_find("x86_64");
+    weir_assert(weir_unwinder_init(&fixture.unwinder, machine, &files, 1 << 20) == 0);
+    return &fixture;
+}
+
+static void fini(void *object)
+{
+    struct fixture *fixture = object;
+    weir_unwinder_fini(&fixture->unwinder);
 }
 
 static void run(void *object, const uint8_t *data, size_t bytes)
 {
+    struct fixture *fixture = object;
     uint32_t file_bytes;
     size_t head = sizeof(file_bytes) + REGS * sizeof(uint64_t);
-    (void)object;
     if (bytes < head)
         return;
     memcpy(&file_bytes, data, sizeof(file_bytes));
-    struct file file = {.data = data + head, .bytes = weir_min_u64(file_bytes, bytes - head)};
+    fixture->data = data + head;
+    fixture->bytes = weir_min_u64(file_bytes, bytes - head);
+    fixture->opened = 0;
+    fixture->key++;
     const struct weir_unwind_input input = {.regs_mask = MASK,
                                             .regs = data + sizeof(file_bytes),
                                             .reg_count = REGS,
-                                            .stack = data + head + file.bytes,
-                                            .stack_bytes = bytes - head - file.bytes};
-    const struct weir_table_source files = {.open = open_file, .ctx = &file};
-    const struct weir_unwind_mappings mappings = {.find = find};
-    struct weir_unwinder unwinder;
+                                            .stack = data + head + fixture->bytes,
+                                            .stack_bytes = bytes - head - fixture->bytes};
+    const struct weir_unwind_mappings mappings = {.find = find, .ctx = fixture};
     struct weir_unwind_chain chain, again;
-    weir_assert(weir_unwinder_init(&unwinder, weir_unwind_machine_find("x86_64"), &files, 64 << 20) == 0);
-    weir_unwinder_run(&unwinder, &input, &mappings, &chain);
-    weir_unwinder_run(&unwinder, &input, &mappings, &again);
-    weir_assert(chain.count <= WEIR_UNWIND_FRAMES_MAX && chain.end < WEIR_UNWIND_ENDS && file.opened <= 1);
+    weir_unwinder_run(&fixture->unwinder, &input, &mappings, &chain);
+    weir_unwinder_run(&fixture->unwinder, &input, &mappings, &again);
+    weir_assert(chain.count <= WEIR_UNWIND_FRAMES_MAX && chain.end < WEIR_UNWIND_ENDS && fixture->opened <= 1);
+    weir_assert(fixture->unwinder.tables.bytes <= fixture->unwinder.tables.max_bytes);
     for (unsigned i = 0; i < chain.count; i++)
         weir_assert(chain.frames[i] < (uint64_t)PERF_CONTEXT_MAX);
     weir_assert(again.count == chain.count && again.end == chain.end);
     weir_assert(memcmp(again.frames, chain.frames, chain.count * sizeof(chain.frames[0])) == 0);
-    weir_unwinder_fini(&unwinder);
 }
 
-const struct fuzz_target fuzz_target = {.run = run};
+const struct fuzz_target fuzz_target = {.init = init, .run = run, .fini = fini};

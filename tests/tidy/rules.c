@@ -98,6 +98,7 @@ static const struct {
     {"jansson.h", {"cli/"}},
     {"ncurses.h", {"cli/"}},
     {"libiberty", {"report/"}},
+    {"zlib.h", {"unwind/"}},
     {"protobuf-c", {"report/"}},
     {"assert.h", {NULL}},
 };
