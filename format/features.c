@@ -308,12 +308,11 @@ static void append_feature_record(struct weir_buf *out, uint64_t feature, const 
 {
     struct perf_event_header header = {
         .type = WEIR_RECORD_FEATURE,
-        .size = (uint16_t)(sizeof(header) + sizeof(feature) + (payload ? payload->used : 0)),
+        .size = (uint16_t)(sizeof(header) + sizeof(feature) + payload->used),
     };
     weir_buf_append(out, &header, sizeof(header));
     weir_buf_append_u64(out, feature);
-    if (payload)
-        weir_buf_append(out, payload->data, payload->used);
+    weir_buf_append(out, payload->data, payload->used);
 }
 
 int weir_features_append_records(struct weir_buf *out, const struct weir_features_input *input, unsigned *left_out)
@@ -332,7 +331,11 @@ int weir_features_append_records(struct weir_buf *out, const struct weir_feature
         else
             ++*left_out;
     }
+    weir_buf_reset(&payload);
+    weir_feature_append_end(&payload, input);
+    if (result == 0)
+        result = weir_buf_error(&payload);
+    append_feature_record(out, WEIR_FEATURE_LAST, &payload);
     weir_buf_fini(&payload);
-    append_feature_record(out, WEIR_FEATURE_LAST, NULL);
     return result < 0 ? result : weir_buf_error(out);
 }

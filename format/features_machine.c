@@ -167,6 +167,18 @@ static bool has_lists(const struct weir_machine *machine, enum sibling_kind kind
     return false;
 }
 
+/* perf 7.0 and later read an entry for each CPU that NRCPUS has online: u32 number, u32 domains. */
+void weir_feature_append_end(struct weir_buf *out, const struct weir_features_input *input)
+{
+    const struct weir_machine *machine = input->machine;
+    weir_buf_append_u32(out, 0); /* version of /proc/schedstat */
+    weir_buf_append_u32(out, 1); /* levels */
+    for (uint32_t i = 0; cpus_available(machine) > 0 && i < machine->cpus_online; i++) {
+        weir_buf_append_u32(out, i < machine->cpu_count ? machine->cpus[i].id : i);
+        weir_buf_append_u32(out, 0);
+    }
+}
+
 /* NULL for numbers that are not online. *cursor: an index into cpus, which ascend by id; starts at 0. */
 static const struct weir_machine_cpu *cpu_by_number(const struct weir_machine *machine, uint32_t number, size_t *cursor)
 {

@@ -109,8 +109,9 @@ enum weir_perf_feature {
     WEIR_FEATURE_CLN_SIZE = 34,
 };
 
-/* HEADER_LAST_FEATURE of perf 5.19 to 6.19: in a stream, a record of this feature without a payload ends the features.
- * It is 33 to 35 in later versions, which have a payload for 32. */
+/* HEADER_LAST_FEATURE of perf 5.19 to 6.19: in a stream, a record of this feature ends the features. Later versions,
+ * with 33 to 35, read CPU_DOMAIN_INFO there and fail without a payload. So weir's end is one of CPU_DOMAIN_INFO with
+ * version 0, which versions of all ages read; an empty one is the end, too. */
 #define WEIR_FEATURE_LAST 32u
 
 /* PERF_CONTEXT_USER_DEFERRED in a call chain (Linux 6.19): the user's frames are in the CALLCHAIN_DEFERRED record with

@@ -63,7 +63,8 @@ static int absorb_feature(struct weir_perf_input *input, const struct weir_recor
 {
     struct weir_cursor cursor = {.data = record->data + HEADER_BYTES, .bytes = record->bytes - HEADER_BYTES};
     uint64_t bit = weir_cursor_u64(&cursor);
-    bool is_end = bit >= WEIR_FEATURE_LAST && cursor.bytes == 0;
+    bool is_end = bit >= WEIR_FEATURE_LAST && (cursor.bytes < sizeof(uint32_t) || weir_load_u32(cursor.data) == 0) &&
+                  (bit == WEIR_FEATURE_LAST || cursor.bytes == 0);
     if (cursor.failed || is_end || bit >= WEIR_FEATURE_BITS || weir_perf_input_has_feature(input, (unsigned)bit))
         return 0; /* the first one counts: memory stays bounded by one payload per feature */
     if (bit >= WEIR_FEATURES_KNOWN) {

@@ -141,6 +141,7 @@ Test(pipe_head, features_are_closed_by_the_last_one)
     }
     cr_assert_eq(err.code, 0);
     cr_assert_eq(last, 32);
+    cr_assert_not(weir_perf_input_has_feature(&stream.reading, WEIR_FEATURE_CPU_DOMAIN_INFO));
     cr_assert_not(weir_perf_input_has_feature(&stream.reading, WEIR_FEATURE_CACHE));
     cr_assert(weir_perf_input_has_feature(&stream.reading, WEIR_FEATURE_MEM_TOPOLOGY));
     fini(&stream);
