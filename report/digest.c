@@ -65,6 +65,9 @@ void weir_digest_notes(const struct weir_digest *digest, struct weir_buf *out)
     if (digest->counts.unknown > 0)
         weir_buf_printf(out, "%" PRIu64 " samples are of no event in the header and left out\n",
                         digest->counts.unknown);
+    if (survey->deferred.left_out > 0)
+        weir_buf_printf(out, "%" PRIu64 " deferred call chains are malformed, or beyond the limit of %u MiB\n",
+                        survey->deferred.left_out, WEIR_DEFERRED_MAX_BYTES >> 20);
     if (survey->history.events_dropped > 0)
         weir_buf_printf(out, "%" PRIu64 " side records are beyond the limit of %u and left out\n",
                         survey->history.events_dropped, WEIR_TASK_RECORDS_MAX);

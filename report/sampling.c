@@ -124,21 +124,45 @@ static unsigned mode_of_mark(uint64_t mark)
 
 /* ---- one sample ---- */
 
+/* A chain whose addresses are being resolved into folder->chain. */
+struct chain {
+    const struct weir_task_found *task;
+    uint64_t time;
+    unsigned mode; /* of the following addresses */
+    size_t count;  /* of frames so far */
+};
+
+/* Returns the words that were resolved: all, or those before the mark of a part that comes in another record. */
+static uint64_t resolve_words(struct folder *folder, struct chain *chain, const uint8_t *words, uint64_t count)
+{
+    uint64_t i = 0;
+    for (; i < count && chain->count < CHAIN_MAX; i++) {
+        uint64_t address = weir_load_u64(words + i * sizeof(address));
+        if (address == WEIR_CONTEXT_USER_DEFERRED)
+            break;
+        if (address >= (uint64_t)PERF_CONTEXT_MAX)
+            chain->mode = mode_of_mark(address);
+        else
+            folder->chain[chain->count++] =
+                resolve(folder, process_of_mode(chain->mode, chain->task), address, chain->time);
+    }
+    return i;
+}
+
 static size_t resolve_chain(struct folder *folder, const struct weir_sample *sample, const struct weir_task_found *task,
                             uint64_t time)
 {
-    unsigned mode = PERF_RECORD_MISC_USER;
-    size_t count = 0;
-    for (uint64_t i = 0; i < sample->callchain.count && count < CHAIN_MAX; i++) {
-        uint64_t address = weir_load_u64(sample->callchain.data + i * sizeof(address));
-        if (address == WEIR_CONTEXT_USER_DEFERRED)
-            break; /* a cookie follows, no frame */
-        if (address >= (uint64_t)PERF_CONTEXT_MAX)
-            mode = mode_of_mark(address);
-        else
-            folder->chain[count++] = resolve(folder, process_of_mode(mode, task), address, time);
-    }
-    return count;
+    struct chain chain = {.task = task, .time = time, .mode = PERF_RECORD_MISC_USER};
+    const uint8_t *words = sample->callchain.data;
+    uint64_t done = resolve_words(folder, &chain, words, sample->callchain.count), count;
+    if (done + 2 > sample->callchain.count || chain.count == CHAIN_MAX)
+        return chain.count;
+    uint64_t cookie = weir_load_u64(words + (done + 1) * sizeof(cookie));
+    words = weir_deferred_chains_find(&folder->survey->deferred, cookie, sample->id.tid, &count);
+    chain.mode = PERF_RECORD_MISC_USER;
+    if (words)
+        resolve_words(folder, &chain, words, count);
+    return chain.count;
 }
 
 static int push_chain(struct folder *folder, size_t count, uint32_t *stack)

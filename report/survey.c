@@ -297,6 +297,17 @@ static int note_timeline(struct weir_survey *survey, const struct weir_record_vi
     return weir_buf_error(&survey->timeline);
 }
 
+static int note_deferred(struct run *run, const struct weir_input_event *event, const struct weir_record_view *record)
+{
+    struct weir_sample_id id;
+    if (!weir_sample_id_parse(&id, &event->layout, record->data, record->bytes)) {
+        run->survey->deferred.left_out++;
+        return 0;
+    }
+    return weir_deferred_chains_note(&run->survey->deferred, record->data, record->bytes - event->layout.trailer_bytes,
+                                     id.tid);
+}
+
 /* ---- the pass ---- */
 
 /* Events of a stream arrive with its records. */
@@ -341,6 +352,8 @@ static int note_record(struct run *run, const struct weir_record_view *record)
         return note_side(run, event, record, time);
     case PERF_RECORD_KSYMBOL:
         return note_ksymbol(run, record, time);
+    case WEIR_RECORD_CALLCHAIN_DEFERRED:
+        return event ? note_deferred(run, event, record) : 0;
     case PERF_RECORD_LOST:
     case PERF_RECORD_LOST_SAMPLES:
         return note_lost(run, event, record, time);
@@ -384,6 +397,7 @@ int weir_survey_run(struct weir_survey *survey, struct weir_perf_input *input, c
     int result = weir_string_table_init(&survey->strings);
     uint64_t seed = survey->strings.key.words[1];
     weir_task_history_init(&survey->history, &survey->strings, seed);
+    weir_deferred_chains_init(&survey->deferred, seed);
     if (result == 0)
         result = weir_objects_init(&survey->objects, &survey->strings, seed);
     survey->objects.places = *places;
@@ -411,6 +425,7 @@ int weir_survey_run(struct weir_survey *survey, struct weir_perf_input *input, c
 void weir_survey_fini(struct weir_survey *survey)
 {
     weir_task_history_fini(&survey->history);
+    weir_deferred_chains_fini(&survey->deferred);
     weir_objects_fini(&survey->objects);
     weir_string_table_fini(&survey->strings);
     weir_cpuset_fini(&survey->cpus);

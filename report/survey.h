@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "format/perf_input.h"
 #include "format/timeline_text.h"
+#include "report/deferred_chains.h"
 #include "report/objects.h"
 #include "report/string_table.h"
 #include "report/task_history.h"
@@ -46,6 +47,7 @@ struct weir_survey {
     struct weir_string_table strings;
     struct weir_objects objects;
     struct weir_task_history history;
+    struct weir_deferred_chains deferred;
     struct weir_survey_event *events; /* owned; one per event of the input */
     size_t event_count;
     uint64_t samples;

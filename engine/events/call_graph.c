@@ -67,7 +67,10 @@ int weir_call_graph_parse(const char *text, struct weir_call_graph_request *requ
     int result = 0;
     if (is_mode(text, length, "fp")) {
         parsed.mode = WEIR_CALL_GRAPH_FP;
-        if (size)
+        if (size && strcmp(size, "defer") == 0) {
+            result = weir_error_set(err, -EINVAL, "weir does not record deferred call chains (fp,defer)");
+            weir_error_hint(err, "fp has both parts of the chain in the sample itself");
+        } else if (size)
             result = parse_frames(size, &parsed.max_stack, err);
     } else if (is_mode(text, length, "dwarf")) {
         parsed.mode = WEIR_CALL_GRAPH_DWARF;

@@ -35,6 +35,7 @@ Test(call_graph, what_is_no_mode_is_refused_and_nothing_is_set)
         {"dwarf,8,8", "incorrect stack dump size '8,8'"},
         {"dwarf,65529", "incorrect stack dump size '65529'"},
         {"dwarf,18446744073709551616", "incorrect stack dump size '18446744073709551616'"},
+        {"fp,defer", "weir does not record deferred call chains (fp,defer)"},
         {"fp,", "incorrect number of frames ''"},
         {"fp,0", "incorrect number of frames '0'"},
         {"fp,65536", "incorrect number of frames '65536'"},

@@ -33,6 +33,12 @@ test_stream_that_is_read_from_a_pipe() {
     expect_eq "the report of the pipe" "$(cat out)" "$(cat of_stream)"
 }
 
+# Made by hand (tests/format/newest_recording.h): the user's two frames are in a record of their own.
+test_deferred_call_chains_are_joined() {
+    "$WEIR_PROGRAM" report --folded -q "$here/../fuzz/corpus/report/file_newest" >folded
+    grep -q '^:4243;\[unknown\];\[unknown\];[^;]* 2$' folded || fail "$(cat folded)"
+}
+
 test_folded_counts_every_sample() {
     record -g -e page-faults -c 1 -o it.data -- "${load[@]}"
     "$WEIR_PROGRAM" report --folded -q it.data >folded
