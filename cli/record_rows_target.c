@@ -90,6 +90,9 @@ static const struct weir_option options[] = {
         .clear = weir_target_options_clear_no_inherit,
         .section = SECTION,
         .help = "leave out threads and processes that the recorded ones start",
+        .details =
+            "--inherit records them also where -t or a group that is read (:S) leaves them out; the latter needs "
+            "Linux 6.13, and perf 6.13 for a report.",
     },
     {
         .short_name = 's',

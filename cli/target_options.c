@@ -46,6 +46,7 @@ int weir_target_options_apply_no_inherit(void *arguments, const char *text, stru
     (void)text, (void)err;
     struct weir_record_arguments *record = arguments;
     record->options.no_inherit = record->inherit_given = true;
+    record->options.inherit_reads = false;
     return 0;
 }
 
@@ -53,7 +54,7 @@ void weir_target_options_clear_no_inherit(void *arguments)
 {
     struct weir_record_arguments *record = arguments;
     record->options.no_inherit = false;
-    record->inherit_given = true;
+    record->options.inherit_reads = record->inherit_given = true;
 }
 
 int weir_target_options_apply_cgroups(void *arguments, const char *text, struct weir_error *err)

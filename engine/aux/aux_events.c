@@ -20,6 +20,9 @@
 #define PSB_MARGIN_BYTES     256
 #define BTS_ENTRY_BYTES      24
 
+#define HINT_ACTION                                                                                              \
+    "-e '{intel_pt/aux-action=start-paused/k,syscalls:sys_enter_read/aux-action=resume/,syscalls:sys_exit_read/" \
+    "aux-action=pause/}'"
 #define HINT_GROUP "-e '{intel_pt//,cycles}': an AUX area event that leads those whose samples hold its trace"
 
 /* As in -e: "intel_pt". */
@@ -60,6 +63,24 @@ const struct weir_event *weir_aux_events_find(const struct weir_event_list *list
 
 /* ---- options without an event, and events that do not go together ---- */
 
+static int check_action(const struct weir_event_list *list, size_t index, struct weir_error *err)
+{
+    const struct weir_event *event = &list->events[index];
+    bool of_area = event->terms.aux_action == WEIR_AUX_ACTION_START_PAUSED;
+    const char *what = NULL;
+    if (of_area && !is_aux(event))
+        what = "start-paused is for the AUX area event itself";
+    else if (!of_area && is_aux(event))
+        what = "pause and resume are for the events that it leads";
+    else if (!is_aux(&list->events[event->leader]))
+        what = "no AUX area event leads its group";
+    if (!what)
+        return 0;
+    weir_error_set(err, -EINVAL, "event %s cannot have aux-action: %s", event->name, what);
+    weir_error_hint(err, HINT_ACTION);
+    return -EINVAL;
+}
+
 static int check_without(const struct weir_event_list *list, const struct weir_aux_options *options,
                          struct weir_error *err)
 {
@@ -75,6 +96,8 @@ static int check_without(const struct weir_event_list *list, const struct weir_a
     }
     for (size_t i = 0; i < list->count; i++) {
         const struct weir_event *event = &list->events[i];
+        if (has_term(event, WEIR_TERM_AUX_ACTION))
+            return check_action(list, i, err);
         if (!has_term(event, WEIR_TERM_AUX_SAMPLE_SIZE) || !event->terms.aux_sample_bytes)
             continue;
         weir_error_set(err, -EINVAL, "event '%s': there is no AUX area event to sample", event->name);
@@ -222,6 +245,20 @@ static int choose_samplers(struct weir_event_list *list, size_t aux, const struc
     return -EINVAL;
 }
 
+/* Sets which events pause and resume the trace, and whether it starts paused. */
+static int choose_actions(struct weir_event_list *list, size_t aux, struct weir_error *err)
+{
+    join_those_with(list, aux, WEIR_TERM_AUX_ACTION);
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < list->count; i++) {
+        struct weir_event *event = &list->events[i];
+        event->aux_attr.action = has_term(event, WEIR_TERM_AUX_ACTION) ? event->terms.aux_action : 0;
+        if (event->aux_attr.action)
+            result = check_action(list, i, err);
+    }
+    return result;
+}
+
 static int choose_mode(struct weir_event_list *list, size_t aux, const struct weir_aux_options *options,
                        struct weir_aux_plan *plan, struct weir_error *err)
 {
@@ -230,6 +267,9 @@ static int choose_mode(struct weir_event_list *list, size_t aux, const struct we
     if (result < 0)
         return result;
     join_those_with(list, aux, WEIR_TERM_AUX_OUTPUT);
+    result = choose_actions(list, aux, err);
+    if (result < 0)
+        return result;
     if (options->snapshot && samples) {
         weir_error_set(err, -EINVAL, "-S cannot be used with --aux-sample, nor with the term aux-sample-size");
         weir_error_hint(err, "-S takes the newest trace at a trigger, --aux-sample with each sample");

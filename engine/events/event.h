@@ -34,7 +34,16 @@ enum weir_event_term {
     WEIR_TERM_PERCORE = 1u << 10,
     WEIR_TERM_AUX_OUTPUT = 1u << 11,
     WEIR_TERM_AUX_SAMPLE_SIZE = 1u << 12,
+    WEIR_TERM_AUX_ACTION = 1u << 14,
+    WEIR_TERM_CPU = 1u << 15,
     WEIR_TERM_METRIC_ID = 1u << 13, /* perf stat's name of a metric's event; recording has no use for it */
+};
+
+/* The term aux-action: perf_event_attr.aux_action of Linux 6.13. */
+enum weir_aux_action {
+    WEIR_AUX_ACTION_START_PAUSED = 1u << 0, /* of an AUX event: its trace begins when another event resumes it */
+    WEIR_AUX_ACTION_PAUSE = 1u << 1,        /* of a member of its group: an occurrence pauses the trace */
+    WEIR_AUX_ACTION_RESUME = 1u << 2,       /* likewise: resumes it */
 };
 
 /* Values of the terms; a field counts only when its bit is in `given`. */
@@ -48,7 +57,8 @@ struct weir_event_terms {
     uint32_t max_stack;              /* frames */
     uint32_t max_events;             /* perf trace's limit; recording has no use for it */
     uint32_t aux_sample_bytes;
-    uint64_t branch_filter; /* PERF_SAMPLE_BRANCH_* */
+    uint64_t branch_filter; /* PERF_SAMPLE_BRANCH_*; 0 after branch_type=no */
+    enum weir_aux_action aux_action;
 };
 
 /* The kind of AUX area that an event fills, by the name of its PMU. The trace goes to the area; the event's ring has
@@ -68,6 +78,7 @@ struct weir_event_aux {
     uint64_t sample_type;     /* of an AUX event: PERF_SAMPLE_* that it has on top of the usual ones */
     uint32_t watermark_bytes; /* of an AUX event: trace after which the kernel wakes the reader; 0: half of the area */
     uint32_t sample_bytes;    /* of a member of its group: trace that each of the member's samples holds */
+    uint32_t action;          /* enum weir_aux_action, of the event and of members of its group; 0: none */
 };
 
 struct weir_event {
@@ -91,11 +102,11 @@ struct weir_event {
     bool sample_read; /* :S: the leader samples, and each sample holds the counts of the members */
     char *filter;     /* owned; of --filter, for the kernel; NULL: none */
     struct weir_sample_filter *sample_filter; /* owned; of --filter, for a BPF program (sample_filter.h); NULL: none */
-    struct weir_cpuset pmu_cpus;              /* owned; the CPUs on which its PMU counts; empty: all */
-    char *pmu_name;                           /* owned; NULL: the event names no PMU */
-    char *cgroup;                             /* owned; of -G, a path in the cgroup hierarchy; NULL: of no cgroup */
-    int cgroup_fd;         /* the cgroup's folder, by weir_cgroup_open(); owned unless shared; -1: not open */
-    bool shares_cgroup_fd; /* cgroup_fd belongs to an earlier event of the same cgroup */
+    struct weir_cpuset pmu_cpus; /* owned; the CPUs of the term cpu, else those on which its PMU counts; empty: all */
+    char *pmu_name;              /* owned; NULL: the event names no PMU */
+    char *cgroup;                /* owned; of -G, a path in the cgroup hierarchy; NULL: of no cgroup */
+    int cgroup_fd;               /* the cgroup's folder, by weir_cgroup_open(); owned unless shared; -1: not open */
+    bool shares_cgroup_fd;       /* cgroup_fd belongs to an earlier event of the same cgroup */
     const struct weir_bpf_programs *bpf; /* borrowed from the list; the programs whose output it is; NULL: of none */
     size_t bpf_index;                    /* number of the output among the events of these programs */
     double scale;                        /* of the counts; 1 unless an alias says otherwise */

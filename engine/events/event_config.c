@@ -248,6 +248,7 @@ static void configure_aux(struct weir_event *event)
     attr->sample_type |= event->aux_attr.sample_type;
     attr->aux_watermark = event->aux_attr.watermark_bytes;
     attr->aux_sample_size = event->aux_attr.sample_bytes;
+    attr->aux_action = event->aux_attr.action;
     if (event->aux_attr.sample_bytes)
         attr->sample_type |= PERF_SAMPLE_AUX;
     if (has_term(event, WEIR_TERM_AUX_OUTPUT))
@@ -275,14 +276,16 @@ static void configure_samples(struct weir_event *event, const struct weir_event_
 }
 
 /* :S, of a group or of a single event. */
-static void configure_reading(const struct weir_event_list *list, struct weir_event *event)
+static void configure_reading(const struct weir_event_list *list, struct weir_event *event,
+                              const struct weir_event_config *config)
 {
     struct perf_event_attr *attr = &event->attr;
     if (event->sample_read)
         attr->sample_type |= PERF_SAMPLE_READ;
     if (event->sample_read && has_members(list, event->leader)) {
         attr->read_format |= PERF_FORMAT_GROUP;
-        attr->inherit = 0; /* the kernel cannot read a group together with what children counted */
+        if (!has_term(event, WEIR_TERM_INHERIT)) /* perf report before 6.13 takes the counts of several tasks for one */
+            attr->inherit = config->inherit && config->inherit_reads;
     }
 }
 
@@ -468,7 +471,7 @@ static void configure_event(struct weir_event_list *list, size_t index, const st
     if (has_term(event, WEIR_TERM_INHERIT))
         event->attr.inherit = event->terms.inherit;
     configure_wakeup(&event->attr, config, config->watermark_bytes);
-    configure_reading(list, event);
+    configure_reading(list, event, config);
 }
 
 static bool any_copies_stacks(const struct weir_event_list *list)

@@ -21,6 +21,7 @@ struct weir_event_config {
     struct weir_sample_options samples;
     bool system_wide;         /* -a or -C */
     bool inherit;             /* children too; without effect on events of CPUs, as in perf */
+    bool inherit_reads;       /* children of a group that is read with its leader, too (Linux 6.13) */
     bool inherit_stat;        /* a READ record has the counts of each thread that ends */
     bool starts_disabled;     /* samples are enabled later (-D), not by execve(2) */
     bool enable_on_exec;      /* workload without -a; never together with system_wide */

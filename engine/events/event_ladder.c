@@ -126,6 +126,7 @@ unsigned long weir_event_ladder_flags(const struct weir_event_ladder *ladder)
 
 DROP_BITS(config4, config4, UINT64_MAX)
 DROP_BITS(branch_counters, branch_sample_type, PERF_SAMPLE_BRANCH_COUNTERS)
+DROP_BITS(aux_action, aux_action, UINT32_MAX)
 DROP_BITS(config3, config3, UINT64_MAX)
 DROP_BITS(branch_priv, branch_sample_type, PERF_SAMPLE_BRANCH_PRIV_SAVE)
 DROP_FLAG(build_id)
@@ -204,6 +205,7 @@ static const struct {
     bool (*drop)(struct perf_event_attr *attr);
 } asked[] = {
     {"a term in config4", "Linux 7.0", drop_config4},
+    {"the term aux-action", "Linux 6.13 and a PMU that can do it", drop_aux_action},
     {"--branch-filter=counter", "Linux 6.8 and a CPU that counts events between branches", drop_branch_counters},
     {"a term in config3", "Linux 6.3", drop_config3},
     {"--branch-filter=priv", "Linux 6.1", drop_branch_priv},

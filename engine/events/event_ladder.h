@@ -4,9 +4,9 @@
  * one the kernel refuses, and names the option.
  *
  * weir itself needs Linux 3.12 (PERF_SAMPLE_IDENTIFIER, PERF_EVENT_IOC_ID), so the ladder ends there. Two steps of
- * perf's ladder are missing: sample_id_all (Linux 2.6.38), and PERF_FORMAT_GROUP together with inherit, which weir
- * never sets (engine/events/event_config.c). Source: evsel__detect_missing_features(), tools/perf/util/evsel.c,
- * Linux 6.1; include/uapi/linux/perf_event.h of each version.
+ * perf's ladder are missing: sample_id_all (Linux 2.6.38), and inheritance of events that :S reads (Linux 6.13),
+ * without which child tasks are not recorded. Source: evsel__detect_missing_features(), tools/perf/util/evsel.c, Linux
+ * 6.1 and 6.18; include/uapi/linux/perf_event.h of each version.
  *
  * Coordinator thread; no allocation.
  */

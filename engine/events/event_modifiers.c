@@ -1,10 +1,10 @@
-/* The table of modifiers: u k h I G H p P S D W e b, as perf-list(1) has them. */
+/* The table of modifiers: u k h I G H p P S D W e b R X, as perf-list(1) has them. */
 #include "engine/events/event_modifiers.h"
 
 #include <limits.h>
 #include <string.h>
 
-#define LETTERS "ukhIGHpPSDWeb"
+#define LETTERS "ukhIGHpPSDWebRX"
 
 _Static_assert(sizeof(LETTERS) - 1 <= CHAR_BIT * sizeof(((struct weir_event_modifiers *)0)->letters),
                "a bit for each letter");

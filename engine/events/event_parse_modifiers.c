@@ -1,11 +1,12 @@
 /*
  * The modifiers of an event or a group. Main thread, set-up.
  *
- *   modifiers = letter { letter } .     one each of u k h I G H P S D W e b, up to three p
+ *   modifiers = letter { letter } .     one each of u k h I G H P S D W e b R X, up to three p
  *
- * Source: get_event_modifier(), tools/perf/util/parse-events.c, Linux 6.1. Any modifier replaces all defaults:
- * `cycles:I` counts guests and `cycles` does not. The modifiers of a group add to those of its members, but only the
- * leader is pinned or exclusive.
+ * Source: get_event_modifier(), tools/perf/util/parse-events.c, Linux 6.1; R is perf 6.12's, X 6.18's. Any modifier
+ * replaces all defaults: `cycles:I` counts guests and `cycles` does not. The modifiers of a group add to those of its
+ * members, but only the leader is pinned or exclusive. R and X change nothing here: R has perf stat show a latency, and
+ * X keeps an event from being moved to another group, which weir never does.
  */
 #include <errno.h>
 
@@ -19,7 +20,8 @@ static int add_letter(struct weir_event_parser *parser, struct weir_event_modifi
         weir_error_set(parser->err, -EINVAL, "unknown modifier '%c' at column %u", letter, column);
         weir_error_hint(parser->err,
                         "modifiers are u (user), k (kernel), h (hypervisor), I (not idle), G (guest), H (host), p, pp, "
-                        "ppp, P (precise), S (read the group), D (pinned), W (weak group), e (exclusive), b (by BPF)");
+                        "ppp, P (precise), S (read the group), D (pinned), W (weak group), e (exclusive), b (by BPF), "
+                        "R (latency), X (keep the group)");
         return -EINVAL;
     }
     if (letter == 'p' && modifiers->precise == WEIR_PRECISE_IP_MAX)

@@ -24,6 +24,7 @@ enum term_kind {
     KIND_NUMBER, /* min to max */
     KIND_FLAG,   /* nothing, 0 or 1 */
     KIND_TEXT,
+    KIND_LIST, /* a text that may be a number */
 };
 
 static int set_number(struct weir_event *event, enum weir_event_term term, uint64_t value)
@@ -131,6 +132,8 @@ static const struct term_row rows[] = {
     {"no-overwrite", KIND_FLAG, WEIR_TERM_OVERWRITE, 0, 0, 1, true},
     {"percore", KIND_FLAG, WEIR_TERM_PERCORE, 0, 0, 1, false},
     {"aux-output", KIND_FLAG, WEIR_TERM_AUX_OUTPUT, 0, 0, 1, true},
+    {"aux-action", KIND_TEXT, WEIR_TERM_AUX_ACTION, 0, 0, 0, true},
+    {"cpu", KIND_LIST, WEIR_TERM_CPU, 0, 0, 0, false},
     {"aux-sample-size", KIND_NUMBER, WEIR_TERM_AUX_SAMPLE_SIZE, 0, 0, UINT32_MAX, true},
 };
 
@@ -216,13 +219,68 @@ static int apply_branch_type(struct weir_event_parser *parser, const struct weir
     char text[WEIR_EVENT_WORD_BYTES];
     weir_event_token_copy(&term->value, text, sizeof(text));
     struct weir_error reason = {0};
-    if (weir_branch_filter_parse(text, &event->terms.branch_filter, &reason) < 0) {
+    event->terms.branch_filter = 0;
+    bool is_none = strcmp(text, "no") == 0;
+    if (!is_none && weir_branch_filter_parse(text, &event->terms.branch_filter, &reason) < 0) {
         weir_error_set(parser->err, -EINVAL, "term 'branch_type' at column %u: %s", term->name.column, reason.what);
         weir_error_hint(parser->err, "%s", reason.hint);
         return -EINVAL;
     }
     event->terms.given |= WEIR_TERM_BRANCH;
     return 0;
+}
+
+static int apply_aux_action(struct weir_event_parser *parser, const struct weir_event_term_text *term,
+                            struct weir_event *event)
+{
+    static const struct {
+        const char *word;
+        enum weir_aux_action value;
+    } words[] = {
+        {"start-paused", WEIR_AUX_ACTION_START_PAUSED},
+        {"pause", WEIR_AUX_ACTION_PAUSE},
+        {"resume", WEIR_AUX_ACTION_RESUME},
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(words); i++) {
+        if (!weir_event_token_is(&term->value, words[i].word))
+            continue;
+        event->terms.given |= WEIR_TERM_AUX_ACTION;
+        event->terms.aux_action = words[i].value;
+        return 0;
+    }
+    return weir_error_set(parser->err, -EINVAL,
+                          "value '%.*s' of term 'aux-action' at column %u is not pause, resume or start-paused",
+                          (int)term->value.length, term->value.text, term->value.column);
+}
+
+/* A list of CPUs, quoted when it has a comma, or the name of a PMU: the CPUs on which that PMU counts. */
+static int apply_cpus(struct weir_event_parser *parser, const struct weir_event_term_text *term,
+                      struct weir_event *event)
+{
+    char text[WEIR_EVENT_WORD_BYTES];
+    weir_event_token_copy(&term->value, text, sizeof(text));
+    event->terms.given |= WEIR_TERM_CPU;
+    int result = weir_event_parser_describe_pmus(parser);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < parser->pmus.count; i++) {
+        if (strcmp(parser->pmus.pmus[i].name, text) == 0)
+            return weir_cpuset_copy(&event->pmu_cpus, &parser->pmus.pmus[i].cpus) < 0
+                       ? weir_event_parser_no_memory(parser)
+                       : 0;
+    }
+    struct weir_error reason = {0};
+    weir_cpuset_fini(&event->pmu_cpus);
+    event->pmu_cpus = (struct weir_cpuset)WEIR_CPUSET_INIT;
+    result = weir_cpuset_parse(&event->pmu_cpus, text, &reason);
+    if (result == -ENOMEM)
+        return weir_event_parser_no_memory(parser);
+    if (result < 0) {
+        weir_error_set(parser->err, -EINVAL, "value '%s' of term 'cpu' at column %u is no list of CPUs and no PMU",
+                       text, term->value.column);
+        weir_error_hint(parser->err, "cpu=0, cpu=0-3, cpu='0,2', or the name of a PMU as cpu=cpu_atom");
+    }
+    return result;
 }
 
 static int apply_name(struct weir_event_parser *parser, const struct weir_event_term_text *term,
@@ -241,16 +299,25 @@ static int apply_text(struct weir_event_parser *parser, const struct weir_event_
                       const struct term_row *row, struct weir_event *event)
 {
     uint64_t number;
-    if (term->value.kind == WEIR_TOKEN_END || term->value.length == 0 || weir_event_token_number(&term->value, &number))
-        return weir_error_set(parser->err, -EINVAL, "term '%s' at column %u needs a value, a word", row->name,
-                              term->name.column);
-    if (row->term == WEIR_TERM_CALL_GRAPH)
+    bool is_number = row->kind == KIND_TEXT && weir_event_token_number(&term->value, &number);
+    if (term->value.kind == WEIR_TOKEN_END || term->value.length == 0 || is_number)
+        return weir_error_set(parser->err, -EINVAL, "term '%s' at column %u needs a value%s", row->name,
+                              term->name.column, row->kind == KIND_TEXT ? ", a word" : "");
+    switch (row->term) {
+    case WEIR_TERM_CALL_GRAPH:
         return apply_call_graph(parser, term, event);
-    if (row->term == WEIR_TERM_BRANCH)
+    case WEIR_TERM_BRANCH:
         return apply_branch_type(parser, term, event);
-    if (row->term == WEIR_TERM_METRIC_ID)
+    case WEIR_TERM_AUX_ACTION:
+        return apply_aux_action(parser, term, event);
+    case WEIR_TERM_CPU:
+        return apply_cpus(parser, term, event);
+    case WEIR_TERM_METRIC_ID:
         event->terms.given |= WEIR_TERM_METRIC_ID;
-    return row->term == WEIR_TERM_METRIC_ID ? 0 : apply_name(parser, term, event);
+        return 0;
+    default:
+        return apply_name(parser, term, event);
+    }
 }
 
 /* ---- application ---- */
@@ -261,7 +328,7 @@ int weir_event_term_apply(struct weir_event_parser *parser, const struct weir_ev
     const struct term_row *row = find_row(&term->name);
     if (!row || !may_stand(row, place))
         return -ENOENT;
-    if (row->kind == KIND_TEXT)
+    if (row->kind == KIND_TEXT || row->kind == KIND_LIST)
         return apply_text(parser, term, row, event);
     if (row->kind == KIND_FLAG)
         return apply_flag(parser, term, row, event);
@@ -296,8 +363,8 @@ static int set_unknown(struct weir_event_parser *parser, const struct weir_event
                         "overwrite and no-overwrite");
     else
         weir_error_hint(parser->err, "terms of every event are config, name, period, freq, time, call-graph, "
-                                     "stack-size, max-stack, inherit, no-inherit, overwrite, branch_type; others need "
-                                     "a PMU before the slash");
+                                     "stack-size, max-stack, inherit, no-inherit, overwrite, branch_type, cpu; others "
+                                     "need a PMU before the slash");
     return -EINVAL;
 }
 

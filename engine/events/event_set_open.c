@@ -255,7 +255,10 @@ static int check_places(const struct weir_event_set *set, struct weir_error *err
         char list[128] = "";
         weir_cpuset_format(weir_cpuset_is_empty(&nowhere->pmu_cpus) ? only : &nowhere->pmu_cpus, list, sizeof(list));
         weir_error_set(err, -ENODEV, "event '%s' cannot be opened on any of the recorded CPUs", nowhere->name);
-        weir_error_hint(err, "its PMU counts on CPUs %s only: give one of them with -C, or leave out -C", list);
+        if (nowhere->terms.given & WEIR_TERM_CPU)
+            weir_error_hint(err, "its term cpu names CPUs %s, which are offline or not among those of -C", list);
+        else
+            weir_error_hint(err, "its PMU counts on CPUs %s only: give one of them with -C, or leave out -C", list);
         return -ENODEV;
     }
     return 0;

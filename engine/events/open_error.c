@@ -119,8 +119,9 @@ static void hint_invalid(struct weir_error *err, const struct weir_open_attempt 
     else if (attr->precise_ip)
         weir_error_hint(err, "this machine may not sample it precisely: leave out the modifiers p and P");
     else if (reads_of_task)
-        weir_error_hint(err, "child tasks cannot inherit an event that :S reads: give :S to the whole group, "
-                             "'{EVENT,EVENT}:S', or try -i or -a");
+        weir_error_hint(err,
+                        "child tasks cannot inherit an event that :S reads before Linux 6.13: give :S to the whole "
+                        "group, '{EVENT,EVENT}:S', without --inherit, or try -i or -a");
     else if (attr->type == PERF_TYPE_BREAKPOINT)
         weir_error_hint(err, "a CPU watches 1, 2, 4 or 8 bytes at a multiple of that, on x86 for w, rw, or x without a "
                              "length; and not all of the kernel's code");
@@ -138,7 +139,9 @@ static void hint_invalid(struct weir_error *err, const struct weir_open_attempt 
 
 static void hint_not_supported(struct weir_error *err, const struct perf_event_attr *attr)
 {
-    if (attr->precise_ip)
+    if (attr->aux_action)
+        weir_error_hint(err, "its PMU cannot pause its trace: leave out the term aux-action");
+    else if (attr->precise_ip)
         weir_error_hint(err, "this machine does not sample it precisely: leave out the modifiers p and P");
     else if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
         weir_error_hint(err,

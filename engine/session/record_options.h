@@ -95,6 +95,7 @@ struct weir_record_options {
     struct weir_target_spec target; /* -p, -t, -u; WEIR_TARGET_ALL: the user named no tasks */
     bool per_thread;                /* a ring for each task instead of one for each CPU; not with system_wide, cpus */
     bool no_inherit;                /* -i: child tasks of the targets are not recorded; per_thread implies it */
+    bool inherit_reads;             /* --inherit: child tasks are recorded also where :S reads a group */
     bool inherit_stat;              /* -s: a READ record for each thread that ends */
     struct weir_schedule schedule;  /* -D: when events count; borrowed windows */
     char *const *command;           /* argv of the workload, NULL-terminated; NULL: none */

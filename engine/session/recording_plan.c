@@ -137,6 +137,7 @@ static int configure(struct weir_recording_plan *plan, struct weir_error *err)
     config->text_pokes = options->kcore;
     config->guests = weir_guests_are_given(&options->guests);
     config->inherit = !options->no_inherit && !weir_recording_plan_per_thread(plan);
+    config->inherit_reads = options->inherit_reads;
     config->inherit_stat = options->inherit_stat;
     config->starts_disabled = !weir_schedule_starts_enabled(&options->schedule);
     config->enable_on_exec = !config->system_wide && !weir_recording_plan_has_tasks(options);
@@ -148,12 +149,19 @@ static int configure(struct weir_recording_plan *plan, struct weir_error *err)
 
 /* ---- impossible events ---- */
 
-/* Refuses inherited events with --per-thread. Otherwise mmap(2) refuses the ring, without a reason. */
-static int check_inheritance(const struct weir_recording_plan *plan, struct weir_error *err)
+/* Refuses inherited events, and events of some CPUs, with --per-thread: mmap(2) would refuse the ring without a reason,
+ * and the event of a task would count on all CPUs. */
+static int check_per_thread(const struct weir_recording_plan *plan, struct weir_error *err)
 {
     const struct weir_event_list *events = plan->options->events;
     for (size_t i = 0; weir_recording_plan_per_thread(plan) && i < events->count; i++) {
         const struct weir_event_terms *terms = &events->events[i].terms;
+        if (terms->given & WEIR_TERM_CPU) {
+            weir_error_set(err, -EINVAL, "event '%s' cannot be of some CPUs only with --per-thread",
+                           events->events[i].name);
+            weir_error_hint(err, "a task's ring is for that task on all CPUs: leave out the term cpu, or --per-thread");
+            return -EINVAL;
+        }
         if (!(terms->given & WEIR_TERM_INHERIT) || !terms->inherit)
             continue;
         weir_error_set(err, -EINVAL, "event '%s' cannot be inherited with --per-thread", events->events[i].name);
@@ -253,7 +261,7 @@ int weir_recording_plan_make(struct weir_recording_plan *plan, const struct weir
     if (result == 0)
         result = check_file_names(plan, err);
     if (result == 0)
-        result = check_inheritance(plan, err);
+        result = check_per_thread(plan, err);
     if (result == 0)
         result = configure(plan, err);
     if (result < 0)

@@ -19,6 +19,10 @@
 
 #define HINT_GROUP "-e '{intel_pt//,cycles}': an AUX area event that leads those whose samples hold its trace"
 
+#define HINT_ACTION                                                                                              \
+    "-e '{intel_pt/aux-action=start-paused/k,syscalls:sys_enter_read/aux-action=resume/,syscalls:sys_exit_read/" \
+    "aux-action=pause/}'"
+
 static const struct refusal {
     const char *events;
     struct weir_aux_options options;
@@ -40,6 +44,26 @@ static const struct refusal {
      {0},
      "event 'cs/aux-sample-size=64/': there is no AUX area event to sample",
      HINT_GROUP},
+    {"cs/aux-action=pause/",
+     {0},
+     {0},
+     "event cs/aux-action=pause/ cannot have aux-action: no AUX area event leads its group",
+     HINT_ACTION},
+    {"intel_pt//,cs/aux-action=start-paused/",
+     {0},
+     {0},
+     "event cs/aux-action=start-paused/ cannot have aux-action: start-paused is for the AUX area event itself",
+     HINT_ACTION},
+    {"intel_pt/aux-action=resume/",
+     {0},
+     {0},
+     "event intel_pt/aux-action=resume/ cannot have aux-action: pause and resume are for the events that it leads",
+     HINT_ACTION},
+    {"intel_pt//,{cs,faults/aux-action=pause/}",
+     {0},
+     {0},
+     "event faults/aux-action=pause/ cannot have aux-action: no AUX area event leads its group",
+     HINT_ACTION},
     {"intel_pt//,cs,intel_bts//",
      {0},
      {0},
@@ -376,6 +400,18 @@ Test(aux_events, events_with_its_terms_join_its_group)
 }
 
 /* :S: it is the next event that samples, for the one with the area has no samples. */
+Test(aux_events, actions_on_the_trace_join_its_group_and_reach_the_attrs)
+{
+    struct aux_rig rig;
+    aux_rig_init(&rig, "cs,intel_pt/aux-action=start-paused/,cpu-clock/aux-action=resume/,faults/aux-action=pause/");
+    aux_rig_prepare(&rig);
+    static const uint32_t actions[] = {WEIR_AUX_ACTION_START_PAUSED, WEIR_AUX_ACTION_RESUME, WEIR_AUX_ACTION_PAUSE, 0};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(actions); i++)
+        cr_expect_eq(rig.list.events[i].attr.aux_action, actions[i], "%s", rig.list.events[i].name);
+    cr_expect(rig.list.events[1].leader == 0 && rig.list.events[2].leader == 0 && rig.list.events[3].leader == 3);
+    aux_rig_fini(&rig);
+}
+
 Test(aux_events, group_that_is_read_is_read_with_the_next_event)
 {
     struct aux_rig rig;

@@ -38,6 +38,8 @@ HAS(hw_index, attr->branch_sample_type &PERF_SAMPLE_BRANCH_HW_INDEX)
 HAS(bpf_records, attr->ksymbol || attr->bpf_event)
 HAS(no_flags, attr->branch_sample_type &(PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_NO_CYCLES))
 HAS(counters, attr->branch_sample_type &PERF_SAMPLE_BRANCH_COUNTERS)
+HAS(aux_action, attr->aux_action)
+HAS(config4, attr->config4)
 HAS(priv, attr->branch_sample_type &PERF_SAMPLE_BRANCH_PRIV_SAVE)
 HAS(build_id, attr->build_id)
 HAS(code_page_size, attr->sample_type &PERF_SAMPLE_CODE_PAGE_SIZE)
@@ -149,6 +151,25 @@ Test(event_ladder, pieces_of_an_aux_area_are_blamed)
     cr_expect_str_eq(rig.err.hint,
                      "to put pieces of an AUX area into samples needs Linux 5.5 and an AUX area event that "
                      "can do it, as intel_pt can");
+    event_set_rig_fini(&rig);
+}
+
+Test(event_ladder, actions_on_a_trace_and_newest_words_are_blamed)
+{
+    struct event_set_rig rig;
+    rig_init(&rig, has_aux_action);
+    rig.list.events[0].aux_attr.action = WEIR_AUX_ACTION_PAUSE;
+    event_set_rig_expect_refused(&rig, -EINVAL);
+    cr_expect_str_eq(rig.err.what, "cannot open event 'cs': this kernel refuses the term aux-action");
+    cr_expect_str_eq(rig.err.hint, "the term aux-action needs Linux 6.13 and a PMU that can do it");
+    event_set_rig_fini(&rig);
+
+    refused_code = -E2BIG;
+    rig_init(&rig, has_config4);
+    rig.list.events[0].attr.config4 = 1;
+    event_set_rig_expect_refused(&rig, -EINVAL);
+    cr_expect_str_eq(rig.err.what, "cannot open event 'cs': this kernel refuses a term in config4");
+    cr_expect_str_eq(rig.err.hint, "a term in config4 needs Linux 7.0");
     event_set_rig_fini(&rig);
 }
 

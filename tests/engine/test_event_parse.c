@@ -26,14 +26,14 @@ struct refusal {
 
 #define HINT_MODIFIERS                                                                                                 \
     "modifiers are u (user), k (kernel), h (hypervisor), I (not idle), G (guest), H (host), p, pp, ppp, P (precise), " \
-    "S (read the group), D (pinned), W (weak group), e (exclusive), b (by BPF)"
+    "S (read the group), D (pinned), W (weak group), e (exclusive), b (by BPF), R (latency), X (keep the group)"
 #define HINT_NAMES                                                                                                  \
     "'weir list' shows the events of this machine; a model's own ones are written as " \
     "cpu/event=0xNN,umask=0xNN/"
 #define HINT_PATTERN "'weir list tracepoint' shows all of them; quote patterns, so that the shell does not expand them"
 #define HINT_TERMS                                                                                            \
     "terms of every event are config, name, period, freq, time, call-graph, stack-size, max-stack, inherit, " \
-    "no-inherit, overwrite, branch_type; others need a PMU before the slash"
+    "no-inherit, overwrite, branch_type, cpu; others need a PMU before the slash"
 #define HINT_TRACEPOINT_TERMS \
     "terms of a tracepoint are call-graph, stack-size, max-stack, inherit, no-inherit, overwrite and no-overwrite"
 
@@ -353,6 +353,8 @@ static const struct modifier_case {
     {"cpu-clock:pGP", "host precise3 max", true},
     {"cpu-clock:D", "pinned", false},
     {"cpu-clock:e", "exclusive", false},
+    {"cpu-clock:RX", "", false},
+    {"cpu-clock:uX", "kernel hv guest", true},
 };
 
 static void attr_letters(const struct weir_event *event, char *text, size_t bytes)

@@ -52,6 +52,12 @@ static const struct {
     {"cpu/topdown-slots,other-slots/", -EINVAL, "aliases at columns 5 and 19 both have a unit or scale", ""},
     {"cpu/broken/", -EINVAL, "alias 'broken' of PMU cpu: a value expected at column 7, at the end of 'event='", ""},
     {"cpu/unknown/", -EINVAL, "unknown term 'evnt' at column 1 for PMU cpu", "did you mean 'event'?"},
+    {"cpu/event=1,cpu=x/", -EINVAL, "value 'x' of term 'cpu' at column 17 is no list of CPUs and no PMU",
+     "cpu=0, cpu=0-3, cpu='0,2', or the name of a PMU as cpu=cpu_atom"},
+    {"cs/cpu/", -EINVAL, "term 'cpu' at column 4 needs a value", ""},
+    {"cs/aux-action=stop/", -EINVAL,
+     "value 'stop' of term 'aux-action' at column 15 is not pause, resume or start-paused", ""},
+    {"cs/aux-action=1/", -EINVAL, "term 'aux-action' at column 4 needs a value, a word", ""},
     {"cpu/event=1", -EINVAL, "',' or '/' expected at column 12, at the end of 'cpu/event=1'", ""},
     {"cpu_", -ENOENT, "unknown event 'cpu_' at column 1", NULL},
     {"cppu/event=1/", -ENOENT, "this machine has no PMU 'cppu' (column 1)", "did you mean 'cpu'?"},
@@ -180,6 +186,29 @@ Test(event_parse_pmu, fields_and_terms_reach_the_newest_config_words)
     cr_expect_eq(rig.list.events[1].attr.config4, 8);
     cr_expect_eq(rig.list.events[2].attr.config4, 9);
     rig_fini(&rig);
+}
+
+Test(event_parse_pmu, term_cpu_names_cpus_or_the_pmu_that_counts_there)
+{
+    static const struct {
+        const char *text, *cpus;
+    } rows[] = {
+        {"cs/cpu=1/", "1"},
+        {"cycles/cpu=2/", "2"},
+        {"cpu/event=1,cpu=0-2/", "0-2"},
+        {"cs/cpu='0,2-3'/", "0,2-3"},
+        {"uncore_imc_0/event=1,cpu=4/", "4"},
+        {"cs/cpu=uncore_imc_0/", "0,4"},
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(rows); i++) {
+        struct rig rig;
+        char cpus[64];
+        rig_init(&rig, FAKE_INTEL, rows[i].text);
+        cr_assert_eq(rig.list.count, 1, "%s: %s", rows[i].text, rig.err.what);
+        weir_cpuset_format(&rig.list.events[0].pmu_cpus, cpus, sizeof(cpus));
+        cr_expect_str_eq(cpus, rows[i].cpus, "%s: %s", rows[i].text, cpus);
+        rig_fini(&rig);
+    }
 }
 
 Test(event_parse_pmu, modifiers_stand_behind_the_slash_with_or_without_a_colon)

@@ -166,13 +166,15 @@ static const struct refusal {
      {"cs:S", &reading, 12, 0, 0},
      &user,
      "cannot open event 'cs:S' of task 12 on cpu 0: Invalid argument",
-     "child tasks cannot inherit an event that :S reads: give :S to the whole group, '{EVENT,EVENT}:S', or try -i or "
+     "child tasks cannot inherit an event that :S reads before Linux 6.13: give :S to the whole group, "
+     "'{EVENT,EVENT}:S', without --inherit, or try -i or "
      "-a"},
     {-EINVAL,
      {"cs:S", &reading, 12, 0, 0, .is_refused_in_group = true},
      &user,
      "cannot open event 'cs:S' of task 12 on cpu 0: Invalid argument",
-     "child tasks cannot inherit an event that :S reads: give :S to the whole group, '{EVENT,EVENT}:S', or try -i or "
+     "child tasks cannot inherit an event that :S reads before Linux 6.13: give :S to the whole group, "
+     "'{EVENT,EVENT}:S', without --inherit, or try -i or "
      "-a"},
     {-EINVAL,
      {"cycles", &cycles, 12, 0, 0, .is_refused_in_group = true},

@@ -35,6 +35,10 @@ cpu/events/parametrized event=0x10,umask=?
 cpu/events/topdown-slots event=0x00,umask=0x4
 cpu/events/topdown-slots.scale 2
 cpu/events/topdown-slots.unit slots
+ibs_op/type 12
+ibs_op/format/cnt_ctl config:19
+ibs_op/format/ldlat config1:0-11
+ibs_op/format/swfilt config2:0
 power/type 220
 power/cpumask 0
 power/format/event config:0-7

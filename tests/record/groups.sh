@@ -34,7 +34,7 @@ test_sampled_member_alone_of_a_task_is_refused() {
     weir_record -e '{cpu-clock,cs:S}' -o it.data -- touch ran
     expect_eq "status" "$status" 125
     expect_line err ": Invalid argument"
-    expect_line err "hint: child tasks cannot inherit an event that :S reads: give :S to the whole group"
+    expect_line err "hint: child tasks cannot inherit an event that :S reads before Linux 6.13: give :S to the whole"
     if [ -e ran ]; then fail "the workload ran"; fi
 }
 
@@ -53,4 +53,21 @@ test_sampled_group_has_the_counts_of_its_members() {
     expect_eq "lost" "$(ledger_column lost_in_ring)" 0
     perf script -i it.data 2>perf.err >/dev/null || fail "perf script failed: $(cat perf.err)"
     expect_no_warnings
+}
+
+# tasks FILE: how many have samples.
+tasks() { perf script -i "$1" -F tid 2>perf.err | sort -u | wc -l; }
+
+# Child tasks sample a group that is read when --inherit says so (Linux 6.13).
+test_sampled_group_is_inherited_on_request() {
+    local load=(sh -c '"$0" getppid 3000 & "$0" getppid 2000; wait' "$WEIR_LOAD")
+    record -e "$group:S" -c 10 -o it.data -- "${load[@]}"
+    expect_eq "tasks without --inherit" "$(tasks it.data)" 1
+    weir_record --inherit -e "$group:S" -c 10 -o it.data -- "${load[@]}"
+    if [ "$status" != 0 ]; then
+        expect_line err "before Linux 6.13"
+        skip "needs Linux 6.13"
+    fi
+    expect_at_least "tasks with --inherit" "$(tasks it.data)" 3
+    expect_whole it.data
 }
