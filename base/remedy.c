@@ -31,8 +31,10 @@ static const struct row rows[] = {
     [WEIR_REMEDY_CONTAINER] = {"start the container with --cap-add=PERFMON, or with --security-opt seccomp=unconfined",
                                false},
     [WEIR_REMEDY_CONTAINER_SECCOMP] = {"start the container with --security-opt seccomp=unconfined", false},
-    [WEIR_REMEDY_CAPABILITIES] = {"sudo setcap cap_perfmon,cap_ipc_lock,cap_syslog,cap_sys_ptrace=ep "
-                                  "\"$(command -v weir)\"",
+    /* For a group, as Documentation/admin-guide/perf-security.rst does it. chgrp(1) takes capabilities away. */
+    [WEIR_REMEDY_CAPABILITIES] = {"w=$(command -v weir); sudo groupadd -f perf_users; sudo chgrp perf_users \"$w\"; "
+                                  "sudo chmod 750 \"$w\"; "
+                                  "sudo setcap cap_perfmon,cap_ipc_lock,cap_syslog,cap_sys_ptrace=ep \"$w\"",
                                   false},
     [WEIR_REMEDY_TRACEFS_MOUNT] = {"sudo mount -t tracefs nodev /sys/kernel/tracing", false},
     [WEIR_REMEDY_TRACEFS_MODE] = {"sudo mount -o remount,mode=755", false, " ", ""},

@@ -21,7 +21,7 @@ enum weir_remedy {                 /* value: what the command sets */
     WEIR_REMEDY_MEMLOCK,           /* no value */
     WEIR_REMEDY_CONTAINER,         /* perf_event_open(2) in a container; no value */
     WEIR_REMEDY_CONTAINER_SECCOMP, /* other system calls in a container; no value */
-    WEIR_REMEDY_CAPABILITIES,      /* file capabilities of the program; no value */
+    WEIR_REMEDY_CAPABILITIES,      /* file capabilities of the program, for a group; no value */
     WEIR_REMEDY_TRACEFS_MOUNT,     /* no value */
     WEIR_REMEDY_TRACEFS_MODE,      /* no value, for the mount point */
     WEIR_REMEDY_MEMORY_CGROUP,     /* bytes, for the file with the limit */

@@ -20,7 +20,7 @@ int weir_doctor_main(const struct weir_invocation *invocation)
         return weir_answer_refusal(&print, result, &err);
 
     struct weir_doctor_facts facts;
-    const struct weir_doctor_setup setup = {.proc_root = "/proc", .folder = arguments.folder};
+    const struct weir_doctor_setup setup = {.proc_root = "/proc", .sys_root = "/sys", .folder = arguments.folder};
     if (weir_doctor_gather(&facts, &setup, &err) < 0) {
         weir_print_error(&print, &err);
         return WEIR_EXIT_FAILURE;

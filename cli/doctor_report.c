@@ -22,6 +22,19 @@ static void append_line(struct weir_buf *text, const char *line)
     weir_buf_append_u8(text, '\n');
 }
 
+/* "ready for: own commands, -a"; nothing without such goals. */
+static void append_goals(struct weir_buf *text, const struct weir_finding *findings, size_t count, bool ready)
+{
+    size_t named = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!findings[i].goal || (findings[i].verdict <= WEIR_VERDICT_NOTE) != ready)
+            continue;
+        weir_buf_printf(text, "%s%s", named++ > 0 ? "; " : ready ? "ready for: " : "not ready for: ", findings[i].goal);
+    }
+    if (named > 0)
+        weir_buf_append_u8(text, '\n');
+}
+
 void weir_doctor_report_lines(struct weir_buf *text, const struct weir_finding *findings, size_t count, bool all)
 {
     size_t shown = 0;
@@ -39,6 +52,8 @@ void weir_doctor_report_lines(struct weir_buf *text, const struct weir_finding *
     }
     if (shown == 0)
         weir_buf_printf(text, "all %zu checks passed\n", count);
+    append_goals(text, findings, count, true);
+    append_goals(text, findings, count, false);
 }
 
 void weir_doctor_report_json(struct weir_buf *text, const struct weir_finding *findings, size_t count)
@@ -49,6 +64,10 @@ void weir_doctor_report_json(struct weir_buf *text, const struct weir_finding *f
         weir_text_append_json_string(text, finding->name);
         weir_buf_printf(text, ",\"verdict\":\"%s\",\"state\":", weir_verdict_word(finding->verdict));
         weir_text_append_json_string(text, finding->state);
+        if (finding->goal)
+            weir_buf_printf(text, ",\"goal\":\"%s\"", finding->goal);
+        else
+            weir_buf_printf(text, ",\"goal\":null");
         weir_buf_printf(text, ",\"fix\":");
         if (finding->fix[0])
             weir_text_append_json_string(text, finding->fix);

@@ -52,6 +52,7 @@ static void judge_events(const struct weir_doctor_facts *facts, struct findings 
                          "perf_event_open(2) fails (%s): a seccomp filter or security module forbids it",
                          strerror(-error))
                         ->fix);
+    found->list[found->count - 1].goal = "own commands";
     if (facts->hardware_error == 0)
         find(found, "hardware", WEIR_VERDICT_OK, "hardware counters are available");
     else if (error == 0)
@@ -60,22 +61,58 @@ static void judge_events(const struct weir_doctor_facts *facts, struct findings 
              strerror(-facts->hardware_error));
 }
 
-static void judge_paranoid(const struct weir_doctor_facts *facts, struct findings *found)
+/* A goal that needs CAP_PERFMON, or kernel.perf_event_paranoid at a level or below. */
+static void judge_goal(const struct weir_doctor_facts *facts, struct findings *found, const char *name,
+                       const char *goal, int level)
 {
-    static const char *const refused[] = {
-        "the data of tracepoints needs privileges", "all processes of a CPU (-a, -C) and tracepoints need privileges",
-        "the kernel, -a, -C and tracepoints need privileges", "everything needs privileges"};
     const struct weir_kernel_limits *limits = &facts->limits;
-    if (limits->cap_perfmon || limits->perf_event_paranoid < 0) {
-        find(found, "paranoid", WEIR_VERDICT_OK, "kernel.perf_event_paranoid is %d%s", limits->perf_event_paranoid,
-             limits->cap_perfmon ? ", which does not apply to this user (CAP_PERFMON)" : ": everything is allowed");
-        return;
+    struct weir_finding *finding;
+    if (limits->cap_perfmon)
+        finding = find(found, name, WEIR_VERDICT_OK, "%s: allowed by CAP_PERFMON", goal);
+    else if (limits->perf_event_paranoid <= level)
+        finding = find(found, name, WEIR_VERDICT_OK, "%s: allowed, kernel.perf_event_paranoid is %d", goal,
+                       limits->perf_event_paranoid);
+    else {
+        finding = find(found, name, WEIR_VERDICT_LIMITED,
+                       "%s: needs CAP_PERFMON, or kernel.perf_event_paranoid at %d or below (now %d)", goal, level,
+                       limits->perf_event_paranoid);
+        weir_remedy(WEIR_REMEDY_PARANOID, level, finding->fix);
     }
-    unsigned level = (unsigned)weir_min_u64((uint64_t)limits->perf_event_paranoid, WEIR_ARRAY_COUNT(refused) - 1);
-    weir_remedy(WEIR_REMEDY_PARANOID, -1,
-                find(found, "paranoid", WEIR_VERDICT_LIMITED, "kernel.perf_event_paranoid is %d: %s",
-                     limits->perf_event_paranoid, refused[level])
-                    ->fix);
+    finding->goal = goal;
+}
+
+static void judge_goals(const struct weir_doctor_facts *facts, struct findings *found)
+{
+    judge_goal(facts, found, "kernel", "the kernel's part of own commands", 1);
+    judge_goal(facts, found, "all-cpus", "all processes (-a, -C)", 0);
+    judge_goal(facts, found, "tracepoints", "tracepoints", -1);
+    struct weir_finding *tracepoints = &found->list[found->count - 1];
+    if (tracepoints->verdict == WEIR_VERDICT_OK && facts->tracefs_error < 0) {
+        tracepoints->verdict = WEIR_VERDICT_LIMITED;
+        snprintf(tracepoints->state, sizeof(tracepoints->state), "tracepoints: need tracefs");
+    }
+}
+
+/* Security modules that can refuse what the settings above allow. */
+static void judge_security(const struct weir_doctor_facts *facts, struct findings *found)
+{
+    if (strstr(facts->lockdown, "[confidentiality]"))
+        find(found, "lockdown", WEIR_VERDICT_LIMITED,
+             "the kernel is locked down for confidentiality: no tracefs, probes or /proc/kcore; lockdown= of the "
+             "kernel's command line sets it");
+    else
+        find(found, "lockdown", WEIR_VERDICT_OK, "the kernel is not locked down against recordings");
+    bool confines = facts->selinux_enforces || strstr(facts->profile, "(enforce)");
+    if (!confines)
+        find(found, "lsm", WEIR_VERDICT_OK, "no security module confines this process");
+    else
+        find(found, "lsm", facts->event_error == 0 ? WEIR_VERDICT_OK : WEIR_VERDICT_NOTE,
+             "%s confines this process (%s)%s", facts->selinux_enforces ? "SELinux" : "AppArmor", facts->profile,
+             facts->event_error == 0 ? ", and allows perf_event_open(2)" : "; the kernel's log tells what it denied");
+    /* perf_event_open(2) and /proc need PTRACE_MODE_READ; Yama limits attaching (security/yama/yama_lsm.c). */
+    find(found, "yama", WEIR_VERDICT_OK,
+         facts->yama >= 0 ? "kernel.yama.ptrace_scope is %lld, which limits no recording" : "there is no Yama",
+         facts->yama);
 }
 
 static void judge_capabilities(const struct weir_doctor_facts *facts, struct findings *found)
@@ -91,8 +128,8 @@ static void judge_capabilities(const struct weir_doctor_facts *facts, struct fin
         find(found, "capabilities", WEIR_VERDICT_OK, "all capabilities that a recording can use are held");
     else
         weir_remedy(WEIR_REMEDY_CAPABILITIES, 0,
-                    find(found, "capabilities", WEIR_VERDICT_NOTE, "missing:%s%s%s%s", missing[0], missing[1],
-                         missing[2], missing[3])
+                    find(found, "capabilities", WEIR_VERDICT_NOTE, "missing:%s%s%s%s; the fix gives them to a group",
+                         missing[0], missing[1], missing[2], missing[3])
                         ->fix);
 }
 
@@ -253,7 +290,8 @@ size_t weir_doctor_judge(const struct weir_doctor_facts *facts, struct weir_find
 {
     struct findings found = {.list = findings};
     judge_events(facts, &found);
-    judge_paranoid(facts, &found);
+    judge_goals(facts, &found);
+    judge_security(facts, &found);
     judge_capabilities(facts, &found);
     judge_memory(facts, &found);
     judge_cgroup(facts, &found);

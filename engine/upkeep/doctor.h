@@ -20,13 +20,14 @@ enum weir_verdict {
 };
 
 struct weir_finding {
-    const char *name; /* "paranoid"; constant */
+    const char *name; /* "all-cpus"; constant */
+    const char *goal; /* what a user may want to do, which this finding allows or not; NULL: none. Constant */
     enum weir_verdict verdict;
     char state[200];             /* the fact, and what it means for a recording */
     char fix[WEIR_REMEDY_BYTES]; /* the command; "": no command is needed or known */
 };
 
-#define WEIR_FINDINGS_MAX 16u
+#define WEIR_FINDINGS_MAX 24u
 
 /* Fills findings and returns their number. */
 size_t weir_doctor_judge(const struct weir_doctor_facts *facts, struct weir_finding findings[WEIR_FINDINGS_MAX]);

@@ -33,6 +33,20 @@ static long long read_number(const char *root, const char *name, const char *key
     return number;
 }
 
+/* The first line of a file; "" when it cannot be read. */
+static void read_line(const char *root, const char *name, char *line, size_t bytes)
+{
+    char path[PATH_MAX];
+    struct weir_buf text = WEIR_BUF_INIT;
+    snprintf(path, sizeof(path), "%s/%s", root, name);
+    line[0] = '\0';
+    if (weir_buf_append_file(&text, path) == 0) {
+        const char *from = weir_buf_str(&text);
+        snprintf(line, bytes, "%.*s", (int)strcspn(from, "\n"), from);
+    }
+    weir_buf_fini(&text);
+}
+
 static bool holds(cap_value_t capability)
 {
     cap_t caps = cap_get_proc();
@@ -75,6 +89,10 @@ int weir_doctor_gather(struct weir_doctor_facts *facts, const struct weir_doctor
     facts->nmi_watchdog = read_number(setup->proc_root, "sys/kernel/nmi_watchdog", "");
     facts->io_uring_disabled = read_number(setup->proc_root, "sys/kernel/io_uring_disabled", "");
     facts->seccomp = read_number(setup->proc_root, "self/status", "\nSeccomp:");
+    facts->yama = read_number(setup->proc_root, "sys/kernel/yama/ptrace_scope", "");
+    facts->selinux_enforces = read_number(setup->sys_root, "fs/selinux/enforce", "") == 1;
+    read_line(setup->sys_root, "kernel/security/lockdown", facts->lockdown, sizeof(facts->lockdown));
+    read_line(setup->proc_root, "self/attr/current", facts->profile, sizeof(facts->profile));
     facts->cap_syslog = holds(CAP_SYSLOG);
     facts->cap_sys_ptrace = holds(CAP_SYS_PTRACE);
     facts->event_error = probe_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);

@@ -16,6 +16,7 @@
 
 struct weir_doctor_setup {
     const char *proc_root; /* "/proc", or a copy of it (tests) */
+    const char *sys_root;  /* "/sys", likewise */
     const char *folder;    /* where recordings will be written */
 };
 
@@ -37,6 +38,10 @@ struct weir_doctor_facts {
     uint64_t free_bytes; /* of that file system */
     int tracefs_error;   /* 0; -ENODEV: not mounted; -EACCES: not readable for us */
     char tracefs[128];   /* its mount point */
+    long long yama;      /* kernel.yama.ptrace_scope; -1: unknown */
+    bool selinux_enforces;
+    char lockdown[64]; /* of securityfs: "none [integrity] confidentiality"; "": unknown, as in the next */
+    char profile[128]; /* of this process: of AppArmor "weir (enforce)", of SELinux its context */
     char folder[128];
 };
 

@@ -10,11 +10,12 @@
 #include "tests/cli/words.h"
 
 static const struct weir_finding findings[] = {
-    {.name = "events", .verdict = WEIR_VERDICT_OK, .state = "perf_event_open(2) works"},
-    {.name = "paranoid",
+    {.name = "events", .goal = "own commands", .verdict = WEIR_VERDICT_OK, .state = "perf_event_open(2) works"},
+    {.name = "all-cpus",
+     .goal = "all processes (-a, -C)",
      .verdict = WEIR_VERDICT_LIMITED,
      .state = "kernel.perf_event_paranoid is 2",
-     .fix = "sudo sysctl kernel.perf_event_paranoid=-1"},
+     .fix = "sudo sysctl kernel.perf_event_paranoid=0"},
     {.name = "space", .verdict = WEIR_VERDICT_NOTE, .state = "5 MiB are free in \"/data\""},
 };
 
@@ -64,8 +65,9 @@ Test(doctor_report, what_is_quoted_stays_on_its_line_and_valid_json)
                                           "                       fix: rm a\xff?\n");
     weir_buf_reset(&text);
     weir_doctor_report_json(&text, &finding, 1);
-    cr_expect_not_null(strstr(weir_buf_str(&text), "\"a\\u000a\\u001b[31m: full\",\"fix\":\"rm a\\ufffd\\u000a\""),
-                       "%s", weir_buf_str(&text));
+    cr_expect_not_null(
+        strstr(weir_buf_str(&text), "\"a\\u000a\\u001b[31m: full\",\"goal\":null,\"fix\":\"rm a\\ufffd\\u000a\""), "%s",
+        weir_buf_str(&text));
     weir_buf_fini(&text);
 }
 

@@ -3,8 +3,10 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "tests/format/temp_tree.h"
 
 /* A user who may do everything. */
@@ -86,17 +88,46 @@ Test(doctor, filter_that_refuses_events_is_told_from_paranoia)
     expect_finding(&facts, "events", WEIR_VERDICT_BAD, "sudo sysctl kernel.perf_event_paranoid=2");
 }
 
-Test(doctor, paranoia_limits_who_has_no_capability)
+/* Each goal has the least change that reaches it. */
+Test(doctor, paranoia_limits_goals_of_who_has_no_capability)
 {
-    struct weir_doctor_facts facts = plain_user();
-    for (int level = 0; level <= 2; level++) {
-        facts.limits.perf_event_paranoid = level;
-        expect_finding(&facts, "paranoid", WEIR_VERDICT_LIMITED, "sudo sysctl kernel.perf_event_paranoid=-1");
+    static const struct {
+        const char *name;
+        int level;
+        const char *fix;
+    } goals[] = {{"kernel", 1, "sudo sysctl kernel.perf_event_paranoid=1"},
+                 {"all-cpus", 0, "sudo sysctl kernel.perf_event_paranoid=0"},
+                 {"tracepoints", -1, "sudo sysctl kernel.perf_event_paranoid=-1"}};
+    struct weir_doctor_facts facts = plain_user(), may_all = well();
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(goals); i++) {
+        for (int level = -1; level <= 4; level++) {
+            facts.limits.perf_event_paranoid = may_all.limits.perf_event_paranoid = level;
+            if (level <= goals[i].level)
+                expect_finding(&facts, goals[i].name, WEIR_VERDICT_OK, "");
+            else
+                expect_finding(&facts, goals[i].name, WEIR_VERDICT_LIMITED, goals[i].fix);
+            expect_finding(&may_all, goals[i].name, WEIR_VERDICT_OK, "");
+            cr_expect_not_null(finding_of(&facts, goals[i].name)->goal);
+        }
     }
-    facts.limits.perf_event_paranoid = -1;
-    expect_finding(&facts, "paranoid", WEIR_VERDICT_OK, "");
-    facts = well();
-    expect_finding(&facts, "paranoid", WEIR_VERDICT_OK, "");
+    may_all.tracefs_error = -ENODEV;
+    expect_finding(&may_all, "tracepoints", WEIR_VERDICT_LIMITED, "");
+}
+
+Test(doctor, security_modules_are_named_and_yama_limits_nothing)
+{
+    struct weir_doctor_facts facts = well();
+    snprintf(facts.lockdown, sizeof(facts.lockdown), "none [integrity] confidentiality");
+    expect_finding(&facts, "lockdown", WEIR_VERDICT_OK, "");
+    snprintf(facts.lockdown, sizeof(facts.lockdown), "none integrity [confidentiality]");
+    expect_finding(&facts, "lockdown", WEIR_VERDICT_LIMITED, "");
+    snprintf(facts.profile, sizeof(facts.profile), "weir (enforce)");
+    expect_finding(&facts, "lsm", WEIR_VERDICT_OK, "");
+    facts.event_error = -EACCES;
+    expect_finding(&facts, "lsm", WEIR_VERDICT_NOTE, "");
+    cr_expect_not_null(strstr(finding_of(&facts, "lsm")->state, "AppArmor confines this process (weir (enforce))"));
+    facts.yama = 3;
+    expect_finding(&facts, "yama", WEIR_VERDICT_OK, "");
 }
 
 Test(doctor, capabilities_that_are_missing_are_named)
@@ -104,9 +135,10 @@ Test(doctor, capabilities_that_are_missing_are_named)
     struct weir_doctor_facts facts = plain_user();
     facts.limits.cap_perfmon = true;
     const struct weir_finding *finding = finding_of(&facts, "capabilities");
-    cr_expect_str_eq(finding->state, "missing: CAP_IPC_LOCK CAP_SYSLOG CAP_SYS_PTRACE");
-    cr_expect_str_eq(finding->fix, "sudo setcap cap_perfmon,cap_ipc_lock,cap_syslog,cap_sys_ptrace=ep "
-                                   "\"$(command -v weir)\"");
+    cr_expect_str_eq(finding->state, "missing: CAP_IPC_LOCK CAP_SYSLOG CAP_SYS_PTRACE; the fix gives them to a group");
+    cr_expect_str_eq(finding->fix, "w=$(command -v weir); sudo groupadd -f perf_users; sudo chgrp perf_users \"$w\"; "
+                                   "sudo chmod 750 \"$w\"; "
+                                   "sudo setcap cap_perfmon,cap_ipc_lock,cap_syslog,cap_sys_ptrace=ep \"$w\"");
     facts.limits.in_user_namespace = true;
     expect_finding(&facts, "capabilities", WEIR_VERDICT_NOTE, "");
 }
@@ -215,7 +247,7 @@ Test(doctor, nothing_is_wrong_where_nothing_is)
     struct weir_doctor_facts facts = well();
     struct weir_finding findings[WEIR_FINDINGS_MAX];
     size_t count = weir_doctor_judge(&facts, findings);
-    cr_expect_eq(count, 16);
+    cr_expect_eq(count, 21);
     for (size_t i = 0; i < count; i++) {
         cr_expect_eq(findings[i].verdict, WEIR_VERDICT_OK, "%s: %s", findings[i].name, findings[i].state);
         cr_expect_str_eq(findings[i].fix, "");
@@ -230,15 +262,23 @@ Test(doctor, knobs_come_from_the_copy_of_proc)
     temp_tree_write_text(&tree, "sys/kernel/perf_event_paranoid", "3\n");
     temp_tree_write_text(&tree, "sys/kernel/kptr_restrict", "2\n");
     temp_tree_write_text(&tree, "sys/kernel/io_uring_disabled", "1\n");
+    temp_tree_write_text(&tree, "sys/kernel/yama/ptrace_scope", "2\n");
+    temp_tree_write_text(&tree, "self/attr/current", "weir (enforce)\n");
+    temp_tree_write_text(&tree, "kernel/security/lockdown", "none [integrity] confidentiality\n");
+    temp_tree_write_text(&tree, "fs/selinux/enforce", "1");
     temp_tree_write_text(&tree, "self/status", "Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n");
     struct weir_doctor_facts facts;
     struct weir_error err = {0};
-    const struct weir_doctor_setup setup = {.proc_root = tree.root, .folder = "/no/such/folder"};
+    const struct weir_doctor_setup setup = {.proc_root = tree.root, .sys_root = tree.root, .folder = "/no/such/folder"};
     cr_assert_eq(weir_doctor_gather(&facts, &setup, &err), 0, "%s", err.what);
     cr_expect_eq(facts.limits.perf_event_paranoid, 3);
     cr_expect_eq(facts.kptr_restrict, 2);
     cr_expect_eq(facts.io_uring_disabled, 1);
     cr_expect_eq(facts.seccomp, 2);
+    cr_expect_eq(facts.yama, 2);
+    cr_expect_str_eq(facts.profile, "weir (enforce)");
+    cr_expect_str_eq(facts.lockdown, "none [integrity] confidentiality");
+    cr_expect(facts.selinux_enforces);
     cr_expect_eq(facts.nmi_watchdog, -1, "not told");
     cr_expect_eq(facts.direct_error, -ENOENT);
     cr_expect_eq(facts.space_error, -ENOENT);
