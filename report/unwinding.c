@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 
 #include "format/bytes.h"
+#include "format/records.h"
 #include "format/stream_cuts.h"
 #include "report/survey.h"
 #include "report/unwinding_file.h"
@@ -199,6 +200,19 @@ static int fail(int code, struct weir_error *err)
     return code < 0 ? weir_error_set_errno(err, code, "cannot unwind the recording") : 0;
 }
 
+/* perf opens no file without a record. */
+static int append_round(struct run *run)
+{
+    struct weir_buf record = WEIR_BUF_INIT;
+    weir_record_finished_round(&record);
+    int result = weir_buf_error(&record);
+    if (result == 0)
+        result = weir_unwinding_file_append(&run->file, record.data, record.used);
+    run->result->records++;
+    weir_buf_fini(&record);
+    return result;
+}
+
 /* After the first pass. */
 static int copy_unwound(struct run *run, int fd, struct weir_error *err)
 {
@@ -218,6 +232,8 @@ static int copy_unwound(struct run *run, int fd, struct weir_error *err)
     result = fail(weir_unwinding_file_begin(&run->file, fd, &run->inputs[0]), err);
     if (result == 0)
         result = copy_all(run, err);
+    if (result == 0 && run->file.data_bytes == 0)
+        result = fail(append_round(run), err);
     if (result == 0)
         result = fail(weir_unwinding_file_end(&run->file, &run->inputs[1]), err);
     run->result->written_bytes = run->file.head_bytes + run->file.data_bytes;
