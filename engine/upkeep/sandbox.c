@@ -64,11 +64,6 @@ static const struct weir_call_rule threads[] = {
     {SCMP_SYS(sched_getaffinity), ANY},
 };
 
-/* glibc goes on with clone(2). */
-static const struct weir_call_rule absent[] = {
-    {SCMP_SYS(clone3), ANY},
-};
-
 #ifdef WEIR_HAS_SANITIZER
 /* The leak check at exit, which stops the process from a thread of its own and reports with symbols. */
 static const struct weir_call_rule sanitizers[] = {
@@ -95,6 +90,11 @@ static const struct weir_call_rule sanitizers[] = {
     {SCMP_SYS(pipe), ANY},
     {SCMP_SYS(fcntl), ANY},
     {SCMP_SYS(uname), ANY},
+};
+#else
+/* glibc goes on with clone(2). */
+static const struct weir_call_rule absent[] = {
+    {SCMP_SYS(clone3), ANY},
 };
 #endif
 
