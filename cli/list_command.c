@@ -15,6 +15,7 @@
 #include "cli/list_report.h"
 #include "cli/preset_text.h"
 #include "engine/events/event_catalog.h"
+#include "engine/events/pfm.h"
 
 struct selection {
     const struct weir_list_arguments *arguments;
@@ -74,6 +75,14 @@ static void tell_of_no_hardware(const struct weir_print *print)
     weir_print_error(print, &err);
 }
 
+static void tell_of_no_pfm(const struct weir_print *print)
+{
+    struct weir_error err = {0};
+    weir_error_set(&err, -ENOENT, "no events by libpfm4's names");
+    weir_error_hint(&err, "%s", weir_pfm_hint());
+    weir_print_error(print, &err);
+}
+
 static int list(const struct weir_list_arguments *arguments, const struct weir_print *print)
 {
     struct weir_buf text = WEIR_BUF_INIT;
@@ -96,6 +105,8 @@ static int list(const struct weir_list_arguments *arguments, const struct weir_p
     weir_list_report_end(&report);
     if (report.count == 0 && !arguments->json && selection.sections & WEIR_CATALOG_HARDWARE)
         tell_of_no_hardware(print);
+    if (report.count == 0 && !arguments->json && selection.sections & WEIR_CATALOG_PFM)
+        tell_of_no_pfm(print);
     int status = weir_answer_text(print, &text);
     return status == WEIR_EXIT_OK && report.count == 0 && has_pattern(arguments) ? fail_no_match(print) : status;
 }
