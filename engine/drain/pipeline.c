@@ -484,6 +484,20 @@ uint64_t weir_pipeline_snapshot_samples(const struct weir_pipeline *pipeline)
     return samples;
 }
 
+uint64_t weir_pipeline_snapshot_span_ns(const struct weir_pipeline *pipeline)
+{
+    uint64_t first_ns = UINT64_MAX, last_ns = 0;
+    for (unsigned i = 0; i < pipeline->reader_count; i++) { /* relaxed: (epoch-passed) published both */
+        const struct weir_reader *reader = pipeline->readers[i];
+        uint64_t ns = atomic_load_explicit(&reader->snapshot_first_ns, memory_order_relaxed);
+        if (ns == 0)
+            continue;
+        first_ns = weir_min_u64(first_ns, ns);
+        last_ns = weir_max_u64(last_ns, atomic_load_explicit(&reader->newest_ns, memory_order_relaxed));
+    }
+    return last_ns > first_ns ? last_ns - first_ns : 0;
+}
+
 void weir_pipeline_summarize_drains(const struct weir_pipeline *pipeline, enum weir_drain_moment moment,
                                     struct weir_drain_summary *summary)
 {

@@ -191,6 +191,10 @@ bool weir_pipeline_has_spare(const struct weir_pipeline *pipeline);
  */
 uint64_t weir_pipeline_snapshot_samples(const struct weir_pipeline *pipeline);
 
+/* From the oldest sample of the last snapshot to the newest one that a reader has retained. 0: not known, as without
+ * -M. As weir_pipeline_snapshot_samples(). */
+uint64_t weir_pipeline_snapshot_span_ns(const struct weir_pipeline *pipeline);
+
 /* How all readers kept up so far. Any thread. */
 void weir_pipeline_summarize_drains(const struct weir_pipeline *pipeline, enum weir_drain_moment moment,
                                     struct weir_drain_summary *summary);

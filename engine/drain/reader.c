@@ -230,6 +230,8 @@ static void note_snapshot(struct weir_reader *reader)
     uint64_t evicted = reader->retention ? weir_retention_evicted(reader->retention) : 0;
     uint64_t samples = weir_reader_rings_samples(&reader->rings) - evicted;
     atomic_store_explicit(&reader->snapshot_samples, samples, memory_order_relaxed);
+    if (reader->retention)
+        atomic_store_explicit(&reader->snapshot_first_ns, reader->retention->handed_first_ns, memory_order_relaxed);
 }
 
 /* All rings are drained: hands over what they held, and passes the epoch. False: come again. */

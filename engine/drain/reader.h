@@ -107,8 +107,9 @@ struct weir_reader {
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint64_t passed_epoch;
     _Atomic uint64_t passed_ns; /* when the step began that passed it; needs a clock */
     _Atomic uint64_t wakes_taken;
-    _Atomic uint64_t newest_ns;        /* of all samples retained */
-    _Atomic uint64_t snapshot_samples; /* handed over up to the end of the last snapshot (epoch-passed) */
+    _Atomic uint64_t newest_ns;         /* of all samples retained */
+    _Atomic uint64_t snapshot_samples;  /* handed over up to the end of the last snapshot (epoch-passed) */
+    _Atomic uint64_t snapshot_first_ns; /* oldest retained sample of the last snapshot (epoch-passed); 0: not known */
     /* As of the last step that handed over a chunk or passed an epoch, for status and timeline. */
     _Atomic uint64_t handed_samples;
     _Atomic uint64_t handed_wakeups;

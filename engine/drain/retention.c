@@ -270,7 +270,10 @@ bool weir_retention_hand_over(struct weir_retention *retention, uint64_t newest_
     if (sink->chunk && sink->chunk->used > 0)
         weir_chunk_sink_hand_over(sink);
     struct weir_chunk *chunk;
+    retention->handed_first_ns = 0;
     while ((chunk = weir_retention_take(retention))) {
+        if (retention->handed_first_ns == 0)
+            retention->handed_first_ns = chunk->first_sample_ns;
         weir_pool_retain(retention->pool, -1);
         weir_test_point(WEIR_AT_SNAPSHOT_PUSH);
         weir_chunk_sink_push(sink, chunk);

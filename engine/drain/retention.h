@@ -62,7 +62,8 @@ struct weir_retention {
     uint64_t *evicted; /* owned; [counter]: of these, evicted */
     uint64_t *counts;  /* owned: all counters of the list, in one piece */
     uint64_t evicted_chunks;
-    uint64_t left_samples; /* evicted at the end of the recording: no snapshot has asked for them */
+    uint64_t handed_first_ns; /* of the last snapshot: its oldest sample; 0: none, or samples without time */
+    uint64_t left_samples;    /* evicted at the end of the recording: no snapshot has asked for them */
 };
 
 /* bytes: to retain in all, > 0; the plan may have more, because each reader needs a few chunks. A chunk is at most an

@@ -1,6 +1,7 @@
 #include "engine/session/snapshot.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/bits.h"
 #include "base/clock.h"
@@ -119,14 +120,26 @@ static int run_alloc(void *ctx, struct weir_error *err)
     return begun(weir_snapshot_alloc(ctx, err));
 }
 
+/* "snapshot 2 is in the file: 6012 samples, 3.2 s". The lines at a rotation and at the end name the file. */
+static void tell(struct weir_snapshots *snapshots)
+{
+    const struct weir_pipeline *pipeline = snapshots->pipeline;
+    uint64_t samples = weir_pipeline_snapshot_samples(pipeline), span_ns = weir_pipeline_snapshot_span_ns(pipeline);
+    char span[32] = "";
+    if (span_ns > 0)
+        snprintf(span, sizeof(span), ", %.3f s", (double)span_ns / (double)WEIR_NS_PER_S);
+    weir_notice(snapshots->notices, WEIR_NOTICE_INFO, "snapshot %llu is in %s: %llu samples%s",
+                (unsigned long long)pipeline->rounds.snapshots, snapshots->ends_file ? "a file of its own" : "the file",
+                (unsigned long long)(samples - snapshots->told_samples), span);
+    snapshots->told_samples = samples;
+}
+
 void weir_snapshots_complete(struct weir_snapshots *snapshots)
 {
     enum weir_trigger running = snapshots->triggers->running;
     if (running != WEIR_TRIGGER_DUMP && running != WEIR_TRIGGER_SNAPSHOT && running != WEIR_TRIGGER_SNAPSHOT_ALLOC)
         return; /* the running trigger is a rotation */
-    weir_notice(snapshots->notices, WEIR_NOTICE_INFO, "snapshot %llu is in %s",
-                (unsigned long long)snapshots->pipeline->rounds.snapshots,
-                snapshots->ends_file ? "a file of its own" : "the file");
+    tell(snapshots);
     weir_triggers_complete(snapshots->triggers, running, 0, NULL);
 }
 

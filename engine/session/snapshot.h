@@ -38,10 +38,11 @@ struct weir_snapshots {
     /* Begins to end the file with a snapshot. Returns 0 or -errno with err; weir_snapshots_complete() follows later.
      * NULL: snapshots follow one another in the file. */
     int (*end_file)(void *ctx, struct weir_error *err);
-    void *end_file_ctx;   /* borrowed */
-    bool dumps_end_files; /* with end_file: dumps end the file as well as snapshots of the pair */
-    bool ends_file;       /* the last snapshot that began ends its file */
-    bool permanent;       /* recording has stopped for want of a spare; the live contents go to the file at the end */
+    void *end_file_ctx;    /* borrowed */
+    bool dumps_end_files;  /* with end_file: dumps end the file as well as snapshots of the pair */
+    bool ends_file;        /* the last snapshot that began ends its file */
+    uint64_t told_samples; /* of the snapshots before */
+    bool permanent;        /* recording has stopped for want of a spare; the live contents go to the file at the end */
 };
 
 /* Whether the recording keeps anything in memory that a snapshot can write. */

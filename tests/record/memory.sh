@@ -41,6 +41,9 @@ test_each_snapshot_holds_what_came_since_the_last() {
             '$WEIR_LOAD' getppid 500"
     expect_eq "calls" "$(getppid_calls it.data)" 3000
     expect_line err "Took 2 snapshots"
+    expect_eq "samples told with each snapshot" "2 $(report_samples it.data)" \
+        "$(sed -n 's/.* is in the file: \([0-9]*\) samples, [0-9.]* s$/\1/p' err |
+            awk '{ sum += $1 } END { print NR, sum }')"
     expect_all_accounted_for
 
     record -M 16M --snapshot-on-exit "${syscalls[@]}" -o it.data -- \
