@@ -22,14 +22,28 @@ struct search {
     uint64_t probe_ns;
     struct weir_simulate_found *found;
     struct weir_simulate_result *result; /* of the last run */
+    uint64_t held;                       /* highest value without loss so far; 0: none */
 };
+
+static const char *unit_of(const struct search *s)
+{
+    return s->goal == WEIR_SIMULATE_RATE ? "Hz per CPU" : "ms";
+}
 
 static void describe(const struct search *s, uint64_t value)
 {
     const struct weir_simulate_result *result = s->result;
-    weir_notice(s->options.record.notices, WEIR_NOTICE_VERBOSE,
-                "run %u: %" PRIu64 " %s: %" PRIu64 " of %" PRIu64 " lost", s->found->runs, value,
-                s->goal == WEIR_SIMULATE_RATE ? "Hz per CPU" : "ms", result->record.lost_samples, result->produced);
+    weir_notice(s->options.record.notices, WEIR_NOTICE_INFO, "run %u: %" PRIu64 " %s: %" PRIu64 " of %" PRIu64 " lost",
+                s->found->runs, value, unit_of(s), result->record.lost_samples, result->produced);
+}
+
+/* The runs until then are not in vain. */
+static int fail_interrupted(const struct search *s, struct weir_error *err)
+{
+    weir_error_set(err, -EINTR, "interrupted while searching, after %u runs", s->found->runs);
+    if (s->held > 0)
+        weir_error_hint(err, "so far %" PRIu64 " %s are without loss; more may be", s->held, unit_of(s));
+    return -EINTR;
 }
 
 /* Whether the producers came up to the rate: samples that they did not produce prove nothing about the drain. */
@@ -56,13 +70,15 @@ static int probe(void *ctx, uint64_t value, enum weir_probe_outcome *outcome, st
     int result = weir_simulate_run(&s->options, s->result, err);
     if (result < 0)
         return result;
+    if (s->result->record.end == WEIR_RECORD_END_SIGNAL)
+        return fail_interrupted(s, err);
     s->found->runs++;
     describe(s, value);
-    if (s->result->record.end == WEIR_RECORD_END_SIGNAL)
-        return weir_error_set(err, -EINTR, "interrupted while searching");
     *outcome = s->result->record.lost_samples > 0 ? WEIR_PROBE_FAILS
                : reached(s)                       ? WEIR_PROBE_HOLDS
                                                   : WEIR_PROBE_OUT_OF_REACH;
+    if (*outcome == WEIR_PROBE_HOLDS)
+        s->held = weir_max_u64(s->held, value);
     return 0;
 }
 

@@ -67,3 +67,14 @@ test_signal_leaves_the_runs_that_are_done() {
     expect_line it.json '"point": "cpus=1"'
     expect_line err "weir: warning: interrupted: "
 }
+
+# The first rate that is tried is held by any machine.
+test_search_that_is_interrupted_says_what_it_has_found() {
+    "$WEIR_PROGRAM" bench drain --cpus 1 --rate max --seconds 1 -o it.data 2>err &
+    local bench=$!
+    wait_until grep -q "^weir: run 1: 1000 Hz per CPU: 0 of 1000 lost" err
+    kill -INT $bench
+    wait $bench && fail "it ended well"
+    expect_line err "weir: interrupted while searching, after "
+    expect_line err "hint: so far "
+}
