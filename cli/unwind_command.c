@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/write_whole.h"
@@ -24,7 +25,8 @@
 #include "report/report_file.h"
 #include "report/unwinding.h"
 
-#define SUFFIX ".unwound"
+#define SUFFIX    ".unwound"
+#define FILE_MODE 0600 /* of recordings, which tell what others run */
 
 struct making { /* what the child needs */
     struct weir_unwinding_options *options;
@@ -62,6 +64,9 @@ static int make(void *ctx, int fd)
     struct weir_reading reading;
     struct weir_unwinding_result result;
     struct weir_error err = {0};
+    struct stat status;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        fchmod(fd, FILE_MODE); /* before the sandbox, and while the file is empty */
     weir_reading_begin(&reading, making->print, "weir unwind", false);
     reading.sandbox.kind = WEIR_SANDBOX_SYMBOLS;
     making->options->gate = &reading.gate;

@@ -25,7 +25,7 @@ static int run_child(const struct weir_report_maker *maker, int fd, int *status,
     int ended = 0;
     pid_t child = fork();
     if (child < 0)
-        return weir_error_set_errno(err, -errno, "cannot start the process that makes the report");
+        return weir_error_set_errno(err, -errno, "cannot start the process that reads the recording");
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a report that nobody names is not worth its time */
         _exit(maker->make(maker->ctx, fd));
@@ -37,7 +37,7 @@ static int run_child(const struct weir_report_maker *maker, int fd, int *status,
     if (WIFSIGNALED(ended) && WTERMSIG(ended) == SIGPIPE)
         return -EPIPE;
     if (WIFSIGNALED(ended))
-        return weir_error_set(err, -EBADMSG, "the process that makes the report was killed by signal %d (%s)",
+        return weir_error_set(err, -EBADMSG, "the process that reads the recording was killed by signal %d (%s)",
                               WTERMSIG(ended), strsignal(WTERMSIG(ended)));
     *status = WEXITSTATUS(ended);
     return 0;

@@ -116,6 +116,11 @@ static int copy_sample(struct run *run, const struct weir_record_view *record)
     return weir_unwinding_file_append(&run->file, out, bytes);
 }
 
+static int fail_write(int code, struct weir_error *err)
+{
+    return code < 0 ? weir_error_set_errno(err, code, "cannot write the unwound recording") : 0;
+}
+
 static int copy_record(struct run *run, const struct weir_record_view *record, struct weir_error *err)
 {
     int result = 0;
@@ -135,7 +140,7 @@ static int copy_record(struct run *run, const struct weir_record_view *record, s
                      ? copy_sample(run, record)
                      : weir_unwinding_file_append(&run->file, record->data, record->bytes);
     }
-    return result < 0 ? weir_error_set_errno(err, result, "cannot write the unwound recording") : 0;
+    return fail_write(result, err);
 }
 
 static int copy_all(struct run *run, struct weir_error *err)
@@ -229,13 +234,13 @@ static int copy_unwound(struct run *run, int fd, struct weir_error *err)
     result = fail(weir_unwinder_init(&run->unwinder, machine, &files, WEIR_UNWINDING_TABLES_MAX_BYTES), err);
     if (result < 0)
         return result;
-    result = fail(weir_unwinding_file_begin(&run->file, fd, &run->inputs[0]), err);
+    result = fail_write(weir_unwinding_file_begin(&run->file, fd, &run->inputs[0]), err);
     if (result == 0)
         result = copy_all(run, err);
     if (result == 0 && run->file.data_bytes == 0)
-        result = fail(append_round(run), err);
+        result = fail_write(append_round(run), err);
     if (result == 0)
-        result = fail(weir_unwinding_file_end(&run->file, &run->inputs[1]), err);
+        result = fail_write(weir_unwinding_file_end(&run->file, &run->inputs[1]), err);
     run->result->written_bytes = run->file.head_bytes + run->file.data_bytes;
     weir_unwinding_file_fini(&run->file);
     weir_unwinder_fini(&run->unwinder);

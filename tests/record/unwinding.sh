@@ -76,6 +76,7 @@ test_packed_input_and_a_stream() {
 test_everything_else_stays() {
     record -e cpu-clock,page-faults --call-graph dwarf -o it.data -- "$stacks" calls 300
     "$WEIR_PROGRAM" unwind -q it.data
+    expect_eq "mode" "$(stat -c %a it.data.unwound)" 600
     perf script -i it.data -F comm,pid,tid,cpu,time,event,period --show-task-events --show-mmap-events -G >left 2>err
     perf script -i it.data.unwound -F comm,pid,tid,cpu,time,event,period --show-task-events --show-mmap-events -G \
         >right 2>err
