@@ -227,6 +227,13 @@ static bool compute_of_one(struct run *run, unsigned operation)
     }
 }
 
+/* Shifts right and fills with the sign; by: below 64. */
+static uint64_t shift_with_sign(uint64_t value, unsigned by)
+{
+    uint64_t sign = value >> 63 ? UINT64_MAX : 0;
+    return by == 0 ? value : value >> by | sign << (64 - by);
+}
+
 /* b: the word that was on top. */
 static bool combine(struct run *run, unsigned operation, uint64_t a, uint64_t b, uint64_t *result)
 {
@@ -265,7 +272,7 @@ static bool combine(struct run *run, unsigned operation, uint64_t a, uint64_t b,
         *result = b < 64 ? a >> b : 0;
         return true;
     case OP_SHRA:
-        *result = (uint64_t)(left >> (b < 64 ? b : 63));
+        *result = shift_with_sign(a, b < 63 ? (unsigned)b : 63);
         return true;
     case OP_XOR:
         *result = a ^ b;
