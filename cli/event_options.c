@@ -8,6 +8,7 @@
 #include "cli/target_options.h"
 #include "engine/events/event_filter.h"
 #include "engine/events/event_parse.h"
+#include "engine/events/sample_filter.h"
 #include "engine/session/event_trigger.h"
 
 #define HINT_EVENTS "'weir list' shows the events of this machine; perf-list(1) describes their modifiers"
@@ -110,4 +111,21 @@ int weir_event_options_collect(const struct weir_record_arguments *arguments, st
     if (result == 0 && arguments->group)
         weir_event_list_group(events);
     return result;
+}
+
+int weir_event_options_check_filters(const struct weir_record_arguments *arguments,
+                                     const struct weir_event_list *events, struct weir_error *err)
+{
+    if (arguments->options.system_wide || arguments->sample_cpu)
+        return 0;
+    for (size_t i = 0; i < events->count; i++) {
+        const struct weir_sample_filter *filter = events->events[i].sample_filter;
+        if (!filter || !weir_sample_filter_has(filter, WEIR_SAMPLE_CPU))
+            continue;
+        weir_error_set(err, -EINVAL, "event %s: as in perf, the term 'cpu' of its filter needs PERF_SAMPLE_CPU",
+                       events->events[i].name);
+        weir_error_hint(err, "add --sample-cpu, or record whole CPUs with -a or -C");
+        return -EINVAL;
+    }
+    return 0;
 }

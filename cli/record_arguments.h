@@ -80,6 +80,11 @@ struct weir_record_arguments {
     const char *report_path; /* --report; NULL: none */
     bool list_registers;     /* -I? or --user-regs=?: show them, and that is all */
     bool print_config;
+    enum weir_setup_filter {
+        WEIR_SETUP_FILTER_NONE,
+        WEIR_SETUP_FILTER_PIN,
+        WEIR_SETUP_FILTER_UNPIN
+    } setup_filter;
     unsigned verbosity;
     bool quiet;
     struct weir_status_choice status; /* options.watch follows from it */

@@ -28,6 +28,7 @@
 #include "cli/record_report.h"
 #include "cli/sample_arguments.h"
 #include "cli/target_options.h"
+#include "engine/bpf/sample_filter_program.h"
 #include "engine/events/cgroup.h"
 #include "engine/events/event_list.h"
 #include "engine/session/record.h"
@@ -173,6 +174,10 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
     if (code == 0)
         code = weir_record_options_resolve_events(arguments, &events, &err);
     if (code == 0)
+        code = weir_target_options_filter_user(arguments, &events, &notices, &err);
+    if (code == 0)
+        code = weir_event_options_check_filters(arguments, &events, &err);
+    if (code == 0)
         code = weir_cgroup_open(&events, NULL, &err);
     if (code == 0)
         code = weir_event_options_collect_triggers(&arguments->rotate_on, "--switch-output-event", &rotate_on, &err);
@@ -191,6 +196,21 @@ static int show_registers(const struct weir_print *print)
     struct weir_buf text = WEIR_BUF_INIT;
     weir_registers_describe(&text);
     return weir_answer_text(print, &text);
+}
+
+/* The exit status. */
+static int setup_filter(const struct weir_record_arguments *arguments, struct weir_print *print)
+{
+    print->verbosity = arguments->verbosity;
+    print->quiet = arguments->quiet;
+    const struct weir_notice_sink notices = weir_print_sink(print);
+    struct weir_error err = {0};
+    int code = arguments->setup_filter == WEIR_SETUP_FILTER_PIN ? weir_sample_program_pin(NULL, &notices, &err)
+                                                                : weir_sample_program_unpin(NULL, &err);
+    if (code == 0)
+        return WEIR_EXIT_OK;
+    weir_print_error(print, &err);
+    return weir_exit_status_of_failure(code, false);
 }
 
 /* Where the arguments came from. The arguments borrow texts from set. */
@@ -316,6 +336,8 @@ int weir_record_main(const struct weir_invocation *invocation)
         status = weir_answer_refusal(&print, result, &err);
     else if (arguments.list_registers)
         status = show_registers(&print);
+    else if (arguments.setup_filter != WEIR_SETUP_FILTER_NONE)
+        status = setup_filter(&arguments, &print);
     else
         status = configure_and_record(&arguments, &origins, invocation, &print);
     weir_record_arguments_fini(&arguments);

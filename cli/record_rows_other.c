@@ -1,7 +1,23 @@
 /* Rows of `weir record`: those that do something else than record. Main thread. */
+#include <errno.h>
+#include <string.h>
+
 #include "cli/record_rows_internal.h"
 
 #define SECTION "Other options"
+
+static int apply_setup_filter(void *object, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *arguments = object;
+    arguments->setup_filter = strcmp(text, "pin") == 0     ? WEIR_SETUP_FILTER_PIN
+                              : strcmp(text, "unpin") == 0 ? WEIR_SETUP_FILTER_UNPIN
+                                                           : WEIR_SETUP_FILTER_NONE;
+    if (arguments->setup_filter != WEIR_SETUP_FILTER_NONE)
+        return 0;
+    weir_error_set(err, -EINVAL, "option '--setup-filter': '%s' is not pin or unpin", text);
+    weir_error_hint(err, "--setup-filter pin lets all users filter samples, --setup-filter unpin ends that");
+    return -EINVAL;
+}
 
 static const struct weir_option options[] = {
     {
@@ -11,6 +27,18 @@ static const struct weir_option options[] = {
         .field = FIELD(options.dry_run, bool),
         .section = SECTION,
         .help = "check all options without recording, and exit; with -v show the plan",
+    },
+    {
+        .long_name = "setup-filter",
+        .argument = "pin|unpin",
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = apply_setup_filter,
+        .section = SECTION,
+        .help = "let users without rights filter samples (--filter), or end that, and exit",
+        .details = "For root. pin puts the BPF program of sample filters into the BPF file system, at "
+                   "/sys/fs/bpf/weir_sample_filter, where it stays until unpin or a restart, and makes the way there "
+                   "open to all users. They share its tables: one can disturb filters of another, and nothing else. "
+                   "Recordings that run keep their filters. perf's program is another one, at another place.",
     },
     {
         .long_name = "print-config",

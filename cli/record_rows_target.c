@@ -57,7 +57,12 @@ static const struct weir_option options[] = {
         .field = FIELD(user, const char *),
         .section = SECTION,
         .help = "record all tasks that run as this user, who is given by name or number",
-        .details = "Overrides -a and -C. Records the tasks that run when recording begins, and their children.",
+        .details =
+            "Overrides -a and -C. Where a sample filter is possible (--filter; all events take one, and the user "
+            "may record all tasks), recording is of all tasks, and the kernel drops the samples of others: so "
+            "tasks that start later anywhere are recorded. Otherwise, as for tracepoints, and with -i, -s, "
+            "--per-thread and --latency, weir records the tasks that run when recording begins, and their "
+            "children. -v says which. A filter compares real user ids, /proc shows effective ones.",
     },
     {
         .short_name = 'G',

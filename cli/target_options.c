@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "engine/events/cgroup.h"
+#include "engine/events/user_filter.h"
+#include "engine/kernel/kernel_limits.h"
 
 static int parse_ids(const char *option, const char *text, const char *hint, pid_t **ids, size_t *count,
                      struct weir_error *err)
@@ -163,4 +165,39 @@ int weir_target_options_fill(struct weir_record_arguments *arguments, struct wei
     arguments->options.cpus = weir_cpuset_is_empty(&arguments->cpus) ? NULL : &arguments->cpus;
     arguments->options.target = target;
     return 0;
+}
+
+/* An option that needs named tasks; NULL: none is given. */
+static const char *needs_tasks(const struct weir_record_arguments *arguments)
+{
+    const struct weir_record_options *options = &arguments->options;
+    return options->per_thread     ? "--per-thread records single tasks"
+           : options->no_inherit   ? "-i leaves out new tasks"
+           : options->inherit_stat ? "-s reads the counts of single tasks"
+           : arguments->latency    ? "--latency is for tasks"
+                                   : NULL;
+}
+
+int weir_target_options_filter_user(struct weir_record_arguments *arguments, struct weir_event_list *events,
+                                    const struct weir_notice_sink *notices, struct weir_error *err)
+{
+    struct weir_record_options *options = &arguments->options;
+    if (options->target.kind != WEIR_TARGET_USER)
+        return 0;
+    struct weir_kernel_limits limits;
+    weir_kernel_limits_read(&limits, NULL);
+    struct weir_error obstacle = {0};
+    const char *why = needs_tasks(arguments);
+    if (!why && !weir_user_filter_is_possible(events, &limits, NULL, &obstacle))
+        why = obstacle.what;
+    if (why) {
+        weir_notice(notices, WEIR_NOTICE_VERBOSE, "-u: the user's tasks of now and their children, by /proc: %s", why);
+        return 0;
+    }
+    weir_notice(notices, WEIR_NOTICE_VERBOSE, "-u: all tasks, of which a sample filter keeps those of user %u",
+                (unsigned)options->target.uid);
+    int result = weir_user_filter_add(events, options->target.uid, err);
+    options->target = (struct weir_target_spec){.kind = WEIR_TARGET_ALL};
+    options->system_wide = true;
+    return result;
 }

@@ -134,18 +134,19 @@ int weir_sample_program_open(struct weir_sample_program **made, const struct wei
     if (!program)
         return weir_error_set_errno(err, -ENOMEM, "cannot load the BPF program of %s", setup->user);
     *program = (struct weir_sample_program){.fds = {-1, -1, -1}, .folder_fd = -1};
-    struct weir_error own = {0};
-    int result = load(&program->skeleton, setup->user, setup->filters, setup->events, setup->notices, &own);
-    if (result < 0 && err)
-        *err = own;
+    struct weir_error below = {0};
+    int result = load(&program->skeleton, setup->user, setup->filters, setup->events, setup->notices, &below);
     if (result == 0)
         take_parts(program->skeleton, program->fds);
     else if (result == -EPERM)
-        result = open_pinned(program, setup, err);
-    if (result == 0)
+        result = open_pinned(program, setup, &below);
+    if (result == 0) {
         *made = program;
-    else
-        weir_sample_program_free(program);
+        return 0;
+    }
+    weir_sample_program_free(program);
+    if (err)
+        *err = below;
     return result;
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "engine/events/address_filter.h"
@@ -35,17 +36,19 @@ static int append_address_filter(struct weir_event *event, const char *text, uns
     return result;
 }
 
-/* The kernel asks no BPF program about these: programs write samples of bpf-output themselves, and the hardware writes
- * to AUX areas. */
-static bool has_unfiltered_samples(const struct weir_event *event)
+/* The kernel asks no BPF program about the others: programs write samples of bpf-output themselves, the hardware writes
+ * to AUX areas, and a program on a tracepoint or a probe decides for all recorders. */
+bool weir_event_takes_sample_filter(const struct weir_event *event)
 {
     bool is_output = event->attr.type == PERF_TYPE_SOFTWARE && event->attr.config == PERF_COUNT_SW_BPF_OUTPUT;
-    return is_output || event->aux != WEIR_AUX_KIND_NONE;
+    bool is_probe =
+        event->pmu_name && (strcmp(event->pmu_name, "kprobe") == 0 || strcmp(event->pmu_name, "uprobe") == 0);
+    return !event->tracepoint_system && !is_output && !is_probe && event->aux == WEIR_AUX_KIND_NONE;
 }
 
-static int append_sample_filter(struct weir_event *event, const char *text, struct weir_error *err)
+int weir_event_add_sample_filter(struct weir_event *event, const char *text, struct weir_error *err)
 {
-    if (has_unfiltered_samples(event)) {
+    if (!weir_event_takes_sample_filter(event)) {
         weir_error_set(err, -EINVAL, "filter '%s': event %s has no samples that a filter could drop", text,
                        event->name);
         weir_error_hint(err, "--filter follows the -e that it applies to: -e cpu-clock --filter '%s' -e %s", text,
@@ -54,7 +57,7 @@ static int append_sample_filter(struct weir_event *event, const char *text, stru
     }
     struct weir_sample_filter *filter = event->sample_filter ? event->sample_filter : calloc(1, sizeof(*filter));
     if (!filter)
-        return -ENOMEM;
+        return weir_error_set(err, -ENOMEM, "out of memory");
     struct weir_error below = {0};
     int result = weir_sample_filter_parse(filter, text, NULL, &below);
     if (result == 0) {
@@ -73,7 +76,7 @@ static int append_other(struct weir_event *event, const char *text, const struct
                         struct weir_error *err)
 {
     unsigned max = weir_pmu_address_filters(pmus, event->attr.type);
-    return max > 0 ? append_address_filter(event, text, max, err) : append_sample_filter(event, text, err);
+    return max > 0 ? append_address_filter(event, text, max, err) : weir_event_add_sample_filter(event, text, err);
 }
 
 int weir_event_list_filter(struct weir_event_list *list, size_t first, const char *text, const char *sysfs_root,

@@ -2,6 +2,7 @@
 #ifndef WEIR_ENGINE_EVENTS_EVENT_FILTER_H
 #define WEIR_ENGINE_EVENTS_EVENT_FILTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -19,5 +20,12 @@
  */
 int weir_event_list_filter(struct weir_event_list *list, size_t first, const char *text, const char *sysfs_root,
                            struct weir_error *err);
+
+/* Whether a sample filter can drop samples of the event. */
+bool weir_event_takes_sample_filter(const struct weir_event *event);
+
+/* Adds clauses to the sample filter of an event (engine/events/sample_filter.h). 0; -EINVAL: the event takes none; the
+ * codes of weir_sample_filter_parse(); -ENOMEM; with err. */
+int weir_event_add_sample_filter(struct weir_event *event, const char *text, struct weir_error *err);
 
 #endif

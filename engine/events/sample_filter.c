@@ -359,6 +359,15 @@ int weir_sample_filter_parse(struct weir_sample_filter *filter, const char *text
     return result;
 }
 
+bool weir_sample_filter_has(const struct weir_sample_filter *filter, enum weir_sample_term term)
+{
+    for (unsigned i = 0; i < filter->count; i++) {
+        if (filter->comparisons[i].term == term)
+            return true;
+    }
+    return false;
+}
+
 /* ---- against an attr ---- */
 
 /* What the kernel fills in for a term, and the option of `weir record` that asks for it. */

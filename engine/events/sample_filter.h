@@ -19,6 +19,7 @@
 #define WEIR_ENGINE_EVENTS_SAMPLE_FILTER_H
 
 #include <linux/perf_event.h>
+#include <stdbool.h>
 
 #include "base/error.h"
 #include "engine/bpf/sample_filter_entry.h"
@@ -36,6 +37,9 @@ int weir_sample_filter_parse(struct weir_sample_filter *filter, const char *text
  * the sample type, and the hint is the option that samples it. */
 int weir_sample_filter_check(const struct weir_sample_filter *filter, const char *event,
                              const struct perf_event_attr *attr, struct weir_error *err);
+
+/* Whether the filter looks at the term. */
+bool weir_sample_filter_has(const struct weir_sample_filter *filter, enum weir_sample_term term);
 
 /* Returns the name of a term. NULL: there are fewer. */
 const char *weir_sample_term_name(unsigned term);

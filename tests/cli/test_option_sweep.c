@@ -238,6 +238,7 @@ static const struct {
     {"record", "uid", {"no-such-user", "-1"}, "", "true"},
     {"record", "cgroup", {"/no/such/cgroup"}, "-a -e cs", "true"},
     {"record", "max-loss", {"x", "-1", "101", "0.00001"}, "", "true"},
+    {"record", "setup-filter", {"bogus", "Pin"}, "", ""},
     {"record", "on-full", {"bogus"}, "--keep-free 1G", "true"},
     {"record", "shed", {"bogus", "stack", "stacks,cpus"}, "", "true"},
     {"record", "on-rotate", {" "}, "--switch-output", "true"},

@@ -86,6 +86,7 @@ test_users_and_groups_are_told_apart() {
 
 test_cpus_are_told_apart() {
     needs_second_cpu
+    options=(--sample-cpu)
     faults "cpu == 1, addr >= $first, addr < $(page 1000)" \
         sh -c "taskset -c 0 '$WEIR_LOAD' touch 60; taskset -c 1 '$WEIR_LOAD' touch 40"
     expect_written 40
@@ -167,6 +168,121 @@ test_ledger_of_the_file_counts_filtered_samples() {
     expect_line <("$WEIR_PROGRAM" info --json it.data) "\"filtered\":$(ledger_column filtered)"
 }
 
+# ---- users ----
+
+# Each starts when recording has begun, and no task of the user was there before.
+test_user_is_recorded_from_the_first_instruction_on() {
+    options=(-u $nobody)
+    faults "addr >= $first, addr < $(page 1000)" \
+        sh -c "setpriv --reuid $nobody --clear-groups '$WEIR_LOAD' touch 60; '$WEIR_LOAD' touch 40"
+    expect_line err "-u: all tasks, of which a sample filter keeps those of user $nobody"
+    expect_eq "samples" "$(told_samples)" 60
+    expect_eq "samples of perf" "$(report_samples it.data)" 60
+    expect_eq "lost" "$(ledger_column lost_in_ring)" 0
+}
+
+test_idle_task_is_no_task_of_root() {
+    record -u root -e cpu-clock -o it.data -- sleep 0.3
+    expect_line err "-u: all tasks, of which a sample filter keeps those of user 0"
+    expect_eq "samples of the idle task" "$(perf script -i it.data -F pid 2>perf.err | grep -c '^ *0 *$' || true)" 0
+}
+
+test_user_is_found_in_proc_where_filters_do_not_do() {
+    local options why
+    while IFS='|' read -r options why; do
+        # shellcheck disable=SC2086 # several words
+        record $options -u root -o it.data -- true
+        expect_line err "-u: the user's tasks of now and their children, by /proc: $why"
+    done <<END
+-e cs -e sched:sched_switch|event sched:sched_switch takes no sample filter
+-e cs -i|-i leaves out new tasks
+-e cs -s|-s reads the counts of single tasks
+-e cs --per-thread -m 64K|--per-thread records single tasks
+END
+}
+
+# ---- users without rights ----
+
+# The pinned program is there once for the machine.
+folder=/sys/fs/bpf/weir_sample_filter
+
+needs_no_pinned_program() {
+    [ -d /sys/fs/bpf ] && mountpoint -q /sys/fs/bpf || skip "needs the BPF file system: mount -t bpf bpf /sys/fs/bpf"
+    [ ! -e $folder ] || skip "needs a machine without $folder: weir record --setup-filter unpin"
+    at_end chmod "$(stat -c %a /sys/fs/bpf)" /sys/fs/bpf
+    chmod 755 .
+    mkdir home
+    cp "$WEIR_PROGRAM" "$WEIR_LOAD" home
+    chown $nobody home
+}
+
+# faults_of_nobody FILTER COMMAND...
+faults_of_nobody() {
+    local filter=$1
+    shift
+    status=0
+    (
+        cd home && HOME=$PWD exec setpriv --reuid $nobody --regid $nobody --clear-groups --inh-caps=-all \
+            "./$(basename "$WEIR_PROGRAM")" record -v -e page-faults:u -c 1 -d --filter "$filter" -o it.data -- "$@"
+    ) 2>err </dev/null || status=$?
+}
+
+test_pinned_program_filters_for_users_without_rights() {
+    needs_no_pinned_program
+    local filter
+    filter="addr >= $first, addr < $(page 10)"
+    faults_of_nobody "$filter" ./record_load touch 20
+    expect_eq "status without the program" "$status" 125
+    expect_line err "weir: cannot load the BPF programs of --filter: Operation not permitted"
+    expect_line err "or have root pin the program for all users: weir record --setup-filter pin"
+    expect_files home record_load weir
+
+    "$WEIR_PROGRAM" record --setup-filter pin
+    at_end rm -rf $folder
+    for _ in 1 2; do
+        faults_of_nobody "$filter" ./record_load touch 20
+        expect_eq "status" "$status" 0
+        expect_eq "samples" "$(told_samples)" 10
+        expect_eq "written, filtered and lost" "$(written_and_lost)" "$(produced)"
+        "$WEIR_PROGRAM" record --setup-filter pin # in its place
+    done
+
+    "$WEIR_PROGRAM" record --setup-filter unpin
+    [ ! -e $folder ] || fail "$folder is still there"
+    status=0
+    "$WEIR_PROGRAM" record --setup-filter unpin 2>err || status=$?
+    expect_eq "status of a second unpin" "$status" 125
+    expect_line err "cannot remove the pinned BPF program in $folder: No such file or directory"
+}
+
+# More recordings than there is room for filters, if each killed one kept its own.
+test_filters_of_killed_recorders_are_removed() {
+    needs_no_pinned_program
+    needs_program bpftool
+    "$WEIR_PROGRAM" record --setup-filter pin
+    at_end rm -rf $folder
+    faults_of_nobody "addr == $first" sh -c 'kill -9 $PPID'
+    expect_eq "status of a killed recorder" "$status" 137
+    expect_eq "filters left behind" "$(bpftool map dump pinned $folder/filters | grep -c '"key"')" 1
+    faults_of_nobody "addr == $first" ./record_load touch 20
+    expect_eq "samples" "$(told_samples)" 1
+    expect_eq "filters" "$(bpftool map dump pinned $folder/filters | grep -c '"key"' || true)" 0
+    expect_eq "events" "$(bpftool map dump pinned $folder/events | grep -c '"key"' || true)" 0
+}
+
+test_setup_filter_is_for_root() {
+    needs_no_pinned_program
+    status=0
+    (cd home && setpriv --reuid $nobody --clear-groups --inh-caps=-all ./weir record --setup-filter pin) 2>err ||
+        status=$?
+    expect_eq "status" "$status" 125
+    expect_line err "cannot load the BPF programs of --setup-filter: Operation not permitted"
+    status=0
+    "$WEIR_PROGRAM" record --setup-filter pun 2>err || status=$?
+    expect_eq "status of a mistyped action" "$status" 129
+    expect_line err "option '--setup-filter': 'pun' is not pin or unpin"
+}
+
 # ---- refusals ----
 
 # expect_refused STATUS TEXT HINT ARGUMENT...
@@ -190,6 +306,8 @@ test_wrong_filters_are_refused_with_what_helps() {
         "weir record --all-cgroups samples it" -e cpu-clock --filter 'cgroup == /'
     expect_refused 129 "event cs: sample filter 'ip > 1 && cpu == 1 || cpu == 2': '&&' and '||' in one filter" \
         "write ',' for and" -e cs --filter 'ip > 1 && cpu == 1 || cpu == 2'
+    expect_refused 129 "event cs: as in perf, the term 'cpu' of its filter needs PERF_SAMPLE_CPU" \
+        "add --sample-cpu, or record whole CPUs with -a or -C" -e cs --filter 'cpu == 1'
     # A tracepoint keeps the kernel's grammar.
     expect_refused 125 "cannot set filter 'period > 1' on event raw_syscalls:sys_enter" "its fields are those of" \
         -e raw_syscalls:sys_enter --filter 'period > 1'

@@ -43,7 +43,8 @@ test_tasks_and_users_that_are_not_there() {
     local threads="ps -eLo pid,tid,comm lists the threads"
     expect_refused 125 "there is no thread 4194304" "$threads" -t 4194304
     expect_refused 125 "there is no thread 4194304" "$threads" -t $$,4194304 --per-thread
-    expect_refused 125 "user 54321 has no tasks" "ps -eo user,uid,pid,comm lists tasks and their users" -u 54321
+    expect_refused 125 "user 54321 has no tasks" "ps -eo user,uid,pid,comm lists tasks and their users" \
+        -e sched:sched_switch -u 54321
     expect_refused 129 "there is no user 'no-such-user'" \
         "getent passwd lists the users; a number need not be among them" -u no-such-user
 }
