@@ -327,9 +327,47 @@ static void drop_sizes(struct calls *calls)
         call_set(&calls->items[i], "size", "any");
 }
 
+/* The clock that is recorded where the machine has no cycles, also as the leader of others. */
+static void name_fallback_clock(struct calls *calls)
+{
+    static const char task[] = "PERF_COUNT_SW_TASK_CLOCK";
+    static const char *const fields[] = {"config", "group_fd"};
+    for (size_t i = 0; i < calls->count; i++) {
+        for (size_t j = 0; j < WEIR_ARRAY_COUNT(fields); j++) {
+            const char *value = call_get(&calls->items[i], fields[j]), *at = strstr(value, task);
+            char *text = NULL;
+            if (!at)
+                continue;
+            weir_assert(asprintf(&text, "%.*sPERF_COUNT_SW_CPU_CLOCK%s", (int)(at - value), value, at + strlen(task)) >=
+                        0);
+            call_set(&calls->items[i], fields[j], text);
+            free(text);
+        }
+    }
+}
+
+static void drop_guests(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++)
+        call_set(&calls->items[i], "exclude_guest", "0");
+}
+
+/* What an event has of its place in a group. */
+static void drop_groups(struct calls *calls)
+{
+    static const char *const fields[] = {"group_fd", "disabled", "enable_on_exec"};
+    for (size_t i = 0; i < calls->count; i++) {
+        for (size_t j = 0; j < WEIR_ARRAY_COUNT(fields); j++)
+            call_set(&calls->items[i], fields[j], "any");
+    }
+}
+
 /* In the order in which they are applied. */
 static const struct rule rules[] = {
     {"attr-size", false, drop_sizes, drop_sizes, NULL},
+    {"fallback-clock", false, name_fallback_clock, name_fallback_clock, NULL},
+    {"default-guests", false, drop_guests, drop_guests, NULL},
+    {"groups-by-pmu", false, drop_groups, drop_groups, NULL},
     {"probes", true, drop_probes, drop_probes, NULL},
     {"bpf-thread", true, drop_bpf_thread_events, NULL, NULL},
     {"identifier", true, drop_identifiers, drop_identifiers, has_identifier},
