@@ -156,7 +156,8 @@ static void append_remedies(struct weir_buf *text, const struct weir_loss *losse
 static void append_lost_samples(struct weir_buf *text, const struct weir_record_result *result,
                                 const struct weir_report_context *context)
 {
-    uint64_t lost = result->lost_samples, all = result->samples + result->evicted_samples + lost;
+    uint64_t lost = result->lost_samples;
+    uint64_t all = result->samples + result->merged_samples + result->evicted_samples + lost;
     double percent = PERCENT * (double)lost / (double)all;
     weir_buf_printf(text, "[ weir record: Lost %" PRIu64 " of %" PRIu64 " samples ", lost, all);
     if (percent < PERCENT_SHOWN_MIN)
@@ -292,7 +293,10 @@ void weir_report_closing(struct weir_buf *text, const struct weir_record_result 
     weir_buf_printf(text, "[ weir record: Captured and wrote %.3f MB ", (double)bytes / BYTES_PER_MB);
     weir_text_append(text, context->output_path, strlen(context->output_path));
     weir_buf_printf(text, "%s", context->stamped ? ".<timestamp>" : "");
-    if (samples > 0)
+    if (samples > 0 && result->merged_samples > 0)
+        weir_buf_printf(text, " (%" PRIu64 " samples, with %" PRIu64 " equal ones merged into them)", samples,
+                        result->merged_samples);
+    else if (samples > 0)
         weir_buf_printf(text, " (%" PRIu64 " samples)", samples);
     append_ratio(text, result);
     weir_buf_printf(text, " ]\n");
@@ -334,9 +338,9 @@ static int event_column(const struct weir_record_result *result)
 static void append_row(struct weir_buf *text, int width, const char *event, const struct weir_ledger_row *row)
 {
     weir_buf_printf(text,
-                    "  %-*.*s %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %9" PRIu64
-                    " %14" PRIu64 " %16" PRIu64 "\n",
-                    width, width, event, row->written, row->evicted, row->shed, row->lost_ring_full,
+                    "  %-*.*s %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64
+                    " %9" PRIu64 " %14" PRIu64 " %16" PRIu64 "\n",
+                    width, width, event, row->written, row->merged, row->evicted, row->shed, row->lost_ring_full,
                     row->lost_write_failed, row->cut_off, row->filtered, row->counted);
 }
 
@@ -393,13 +397,13 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
     struct weir_ledger_row total = {0};
     size_t silent = 0;
     bool of_tasks = is_of_tasks(result);
-    weir_buf_printf(text, "%s  %-*s %14s %14s %14s %14s %14s %9s %14s %16s\n", of_tasks ? "   TASK" : "  CPU", width,
-                    "EVENT", "WRITTEN", "EVICTED", "SHED", "LOST IN RING", "LOST WRITING", "CUT OFF", "FILTERED",
-                    "COUNTED");
+    weir_buf_printf(text, "%s  %-*s %14s %14s %14s %14s %14s %14s %9s %14s %16s\n", of_tasks ? "   TASK" : "  CPU",
+                    width, "EVENT", "WRITTEN", "MERGED", "EVICTED", "SHED", "LOST IN RING", "LOST WRITING", "CUT OFF",
+                    "FILTERED", "COUNTED");
     for (size_t i = 0; i < result->ledger_count; i++) {
         const struct weir_ledger_row *row = &result->ledger[i];
-        if ((row->written | row->evicted | row->shed | row->lost_ring_full | row->lost_write_failed | row->counted) ==
-            0) {
+        if ((row->written | row->merged | row->evicted | row->shed | row->lost_ring_full | row->lost_write_failed |
+             row->counted) == 0) {
             silent++;
             continue;
         }
@@ -420,6 +424,9 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
         weir_buf_printf(text, "; %" PRIu64 " samples after the size limit left out", result->left_out_samples);
     if (silent > 0)
         weir_buf_printf(text, "; %zu rows of zeros left out", silent);
+    if (result->unplaced_samples > 0)
+        weir_buf_printf(text, "; %" PRIu64 " samples stayed apart, for want of room in the table of equal ones",
+                        result->unplaced_samples);
     if (result->unknown_samples > 0)
         weir_buf_printf(text, "; %" PRIu64 " samples with unknown ids", result->unknown_samples);
     weir_buf_printf(text, "\n");

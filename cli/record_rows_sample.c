@@ -141,6 +141,24 @@ static const struct weir_option options[] = {
         .help = "record the period of samples; without this option, weir does so where it varies",
     },
     {
+        .long_name = "aggregate",
+        .argument = "INTERVAL[,process]",
+        .argument_optional = true,
+        .negatable = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_apply_aggregate,
+        .clear = weir_clear_aggregate,
+        .default_text = "samples stay apart; 1s for --aggregate alone",
+        .section = SECTION,
+        .help = "merge equal samples of an interval of 1ms to 60s into one, for profiles that run for long",
+        .details = "Equal are samples of the same event, CPU, thread, address and call chain; with ',process' those of "
+                   "all threads of a process, which then name its main thread. The period of the merged sample is the "
+                   "sum of theirs, so that reports by period, as perf report's, have the same shares. Its weight is "
+                   "their number. Threads merge what readers hand over, which is once a second or more often; an "
+                   "interval above a second is also how late samples reach the file. For events with a frequency or "
+                   "a fixed period; samples with data of their own are refused. No option of perf record.",
+    },
+    {
         .long_name = "sample-cpu",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,

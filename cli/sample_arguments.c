@@ -8,11 +8,19 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "base/bits.h"
+#include "base/clock.h"
 #include "cli/record_arguments.h"
+#include "cli/value.h"
 #include "engine/events/branch_filter.h"
 #include "engine/events/call_graph.h"
 #include "engine/events/registers.h"
 #include "engine/events/sample_clock.h"
+
+#define AGGREGATE_DEFAULT_NS WEIR_NS_PER_S
+#define AGGREGATE_MIN_NS     WEIR_NS_PER_MS
+#define AGGREGATE_MAX_NS     (60 * WEIR_NS_PER_S)
+#define INTERVAL_TEXT_BYTES  24u
 
 /* The error of a parser below, with the option's name before it. */
 static int fail_option(const char *option, const struct weir_error *below, struct weir_error *err)
@@ -169,6 +177,55 @@ int weir_apply_user_regs(void *arguments, const char *text, struct weir_error *e
     return result;
 }
 
+static bool is_word(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+/* "500ms", or as weir_value_parse_time(). */
+static int parse_interval(const char *text, size_t length, uint64_t *ns)
+{
+    char number[INTERVAL_TEXT_BYTES];
+    if (length >= sizeof(number))
+        return -EINVAL;
+    memcpy(number, text, length);
+    number[length] = '\0';
+    if (length < 2 || strcmp(number + length - 2, "ms") != 0)
+        return weir_value_parse_time(number, ns);
+    uint64_t ms;
+    number[length - 2] = '\0';
+    int result = weir_value_parse_number(number, &ms);
+    if (result == 0)
+        *ns = weir_min_u64(ms, UINT32_MAX) * WEIR_NS_PER_MS;
+    return result;
+}
+
+int weir_apply_aggregate(void *arguments, const char *text, struct weir_error *err)
+{
+    struct weir_record_arguments *record = arguments;
+    struct weir_aggregate_options aggregate = {.interval_ns = AGGREGATE_DEFAULT_NS};
+    static const char process[] = "process";
+    size_t length = text ? strcspn(text, ",") : 0;
+    bool has_interval = text && !is_word(text, length, process);
+    int result = has_interval ? parse_interval(text, length, &aggregate.interval_ns) : 0;
+    const char *rest = has_interval && text[length] == ',' ? text + length + 1 : has_interval ? NULL : text;
+    if (rest && strcmp(rest, process) != 0)
+        result = -EINVAL;
+    aggregate.by_process = rest != NULL;
+    if (result < 0 || aggregate.interval_ns < AGGREGATE_MIN_NS || aggregate.interval_ns > AGGREGATE_MAX_NS) {
+        weir_error_set(err, -EINVAL, "option '--aggregate': '%s' is no interval", text);
+        weir_error_hint(err, "1ms to 60s, such as 1s; with ',process' the threads of a process count as one");
+        return -EINVAL;
+    }
+    record->options.samples.aggregate = aggregate;
+    return 0;
+}
+
+void weir_clear_aggregate(void *arguments)
+{
+    ((struct weir_record_arguments *)arguments)->options.samples.aggregate = (struct weir_aggregate_options){0};
+}
+
 int weir_apply_clock(void *arguments, const char *text, struct weir_error *err)
 {
     struct weir_record_arguments *record = arguments;
@@ -179,11 +236,6 @@ int weir_apply_clock(void *arguments, const char *text, struct weir_error *err)
         return fail_option("--clockid", &below, err);
     record->options.samples.clock.given = true;
     return 0;
-}
-
-static bool is_word(const char *text, size_t length, const char *word)
-{
-    return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
 int weir_apply_synth(void *arguments, const char *text, struct weir_error *err)

@@ -13,6 +13,8 @@ int weir_apply_call_graph(void *arguments, const char *text, struct weir_error *
 void weir_clear_call_graph(void *arguments);
 /* Applies -g: frame pointers, unless another mode was chosen before. */
 int weir_apply_call_graph_default(void *arguments, const char *text, struct weir_error *err);
+int weir_apply_aggregate(void *arguments, const char *text, struct weir_error *err);
+void weir_clear_aggregate(void *arguments);
 int weir_apply_period_choice(void *arguments, const char *text, struct weir_error *err);
 void weir_clear_period_choice(void *arguments);
 int weir_apply_switch_events(void *arguments, const char *text, struct weir_error *err);

@@ -59,9 +59,11 @@ static void append_event(const struct weir_input_event *event, const struct weir
     weir_attr_append_sample_type(out, attr->sample_type);
     weir_buf_printf(out, ", read_format ");
     weir_attr_append_read_format(out, attr->read_format);
-    weir_buf_printf(
-        out, "\n                %" PRIu64 " samples, %" PRIu64 " lost, shed %" PRIu64 ", throttled %" PRIu64 " times\n",
-        counts->samples, total_lost(counts->lost_samples, counts->lost), counts->shed, counts->throttles);
+    weir_buf_printf(out, "\n                %" PRIu64 " samples", counts->samples);
+    if (counts->merged > 0)
+        weir_buf_printf(out, " for %" PRIu64, counts->samples + counts->merged);
+    weir_buf_printf(out, ", %" PRIu64 " lost, shed %" PRIu64 ", throttled %" PRIu64 " times\n",
+                    total_lost(counts->lost_samples, counts->lost), counts->shed, counts->throttles);
     weir_buf_printf(out, "                attr ");
     weir_attr_append_text(out, attr);
     if (event->unknown_bytes > 0)
@@ -118,7 +120,18 @@ static void append_cpu(const struct weir_scan_cpu *counts, size_t cpu, struct we
     weir_buf_append_u8(out, '\n');
 }
 
-static void append_counts(const struct weir_scan *scan, struct weir_buf *out)
+static void append_merged(const struct weir_merge *merge, const struct weir_scan *scan, struct weir_buf *out)
+{
+    if (merge->interval_ns == 0)
+        return;
+    weir_buf_printf(out,
+                    "merged          these stand for %" PRIu64 ": equal samples of a %s, less than %.3f s apart, are "
+                    "one\n",
+                    scan->samples + scan->merged, merge->by_process ? "process" : "thread",
+                    (double)merge->interval_ns / NS_PER_S);
+}
+
+static void append_counts(const struct weir_perf_input *input, const struct weir_scan *scan, struct weir_buf *out)
 {
     weir_buf_printf(out, "records         %" PRIu64 " in %" PRIu64 " bytes\n", scan->records, scan->bytes);
     for (unsigned type = 0; type < WEIR_RECORD_TYPES; type++) {
@@ -136,6 +149,7 @@ static void append_counts(const struct weir_scan *scan, struct weir_buf *out)
     }
     weir_buf_printf(out, "samples         %" PRIu64 ", %.6f s to %.6f s\n", scan->samples,
                     (double)scan->first_sample_ns / NS_PER_S, (double)scan->last_sample_ns / NS_PER_S);
+    append_merged(&input->events.merge, scan, out);
     weir_buf_printf(out, "lost            %" PRIu64 " samples", total_lost(scan->lost_samples, scan->lost));
     if (scan->lost > 0)
         weir_buf_printf(out, "; LOST records mark where %" PRIu64 " of them were lost", scan->lost);
@@ -178,7 +192,7 @@ static void append_text(const struct weir_perf_input *input, const struct weir_s
     append_features(input, out);
     for (size_t i = 0; i < input->events.count && i < scan->event_count; i++)
         append_event(&input->events.list[i], &scan->events[i], out);
-    append_counts(scan, out);
+    append_counts(input, scan, out);
     append_aux(&scan->aux, out);
     weir_ledger_reader_append_text(&scan->ledgers, out);
 }
@@ -192,19 +206,21 @@ static void append_json_events(const struct weir_perf_input *input, const struct
         const struct weir_input_event *event = &input->events.list[i];
         weir_buf_printf(out, "%s\n  {\"name\":", i ? "," : "");
         weir_text_append_json(out, event->name, strlen(event->name));
-        weir_buf_printf(
-            out,
-            ",\"type\":%u,\"config\":%" PRIu64 ",\"sample_period\":%" PRIu64 ",\"freq\":%s"
-            ",\"sample_type\":%" PRIu64 ",\"read_format\":%" PRIu64 ",\"attr_size\":%u,\"flags\":\"%#" PRIx64
-            "\",\"config1\":%" PRIu64 ",\"config2\":%" PRIu64 ",\"config3\":%" PRIu64 ",\"config4\":%" PRIu64
-            ",\"aux_action\":%" PRIu32 ",\"unknown_attr_bytes\":%u,\"ids\":%zu,\"samples\":%" PRIu64
-            ",\"lost_samples\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"shed\":%" PRIu64 ",\"throttles\":%" PRIu64 "}",
-            event->attr.type, (uint64_t)event->attr.config, (uint64_t)event->attr.sample_period,
-            event->attr.freq ? "true" : "false", (uint64_t)event->attr.sample_type, (uint64_t)event->attr.read_format,
-            event->attr.size, weir_attr_flags(&event->attr), (uint64_t)event->attr.config1,
-            (uint64_t)event->attr.config2, (uint64_t)event->attr.config3, (uint64_t)event->attr.config4,
-            (uint32_t)event->attr.aux_action, event->unknown_bytes, event->id_count, scan->events[i].samples,
-            scan->events[i].lost_samples, scan->events[i].lost, scan->events[i].shed, scan->events[i].throttles);
+        weir_buf_printf(out,
+                        ",\"type\":%u,\"config\":%" PRIu64 ",\"sample_period\":%" PRIu64 ",\"freq\":%s"
+                        ",\"sample_type\":%" PRIu64 ",\"read_format\":%" PRIu64
+                        ",\"attr_size\":%u,\"flags\":\"%#" PRIx64 "\",\"config1\":%" PRIu64 ",\"config2\":%" PRIu64
+                        ",\"config3\":%" PRIu64 ",\"config4\":%" PRIu64 ",\"aux_action\":%" PRIu32
+                        ",\"unknown_attr_bytes\":%u,\"ids\":%zu,\"samples\":%" PRIu64 ",\"merged\":%" PRIu64
+                        ",\"lost_samples\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"shed\":%" PRIu64 ",\"throttles\":%" PRIu64
+                        "}",
+                        event->attr.type, (uint64_t)event->attr.config, (uint64_t)event->attr.sample_period,
+                        event->attr.freq ? "true" : "false", (uint64_t)event->attr.sample_type,
+                        (uint64_t)event->attr.read_format, event->attr.size, weir_attr_flags(&event->attr),
+                        (uint64_t)event->attr.config1, (uint64_t)event->attr.config2, (uint64_t)event->attr.config3,
+                        (uint64_t)event->attr.config4, (uint32_t)event->attr.aux_action, event->unknown_bytes,
+                        event->id_count, scan->events[i].samples, scan->events[i].merged, scan->events[i].lost_samples,
+                        scan->events[i].lost, scan->events[i].shed, scan->events[i].throttles);
     }
     weir_buf_printf(out, "]");
 }
@@ -275,10 +291,11 @@ static void append_json_counts(const struct weir_scan *scan, struct weir_buf *ou
         between = ",";
     }
     weir_buf_printf(out,
-                    "],\n \"samples\":%" PRIu64 ",\"first_sample_ns\":%" PRIu64 ",\"last_sample_ns\":%" PRIu64
-                    ",\"lost_samples\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"lost_unnamed\":%" PRIu64 ",\"shed\":%" PRIu64,
-                    scan->samples, scan->first_sample_ns, scan->last_sample_ns, scan->lost_samples, scan->lost,
-                    scan->lost_unnamed, scan->shed);
+                    "],\n \"samples\":%" PRIu64 ",\"merged\":%" PRIu64 ",\"first_sample_ns\":%" PRIu64
+                    ",\"last_sample_ns\":%" PRIu64 ",\"lost_samples\":%" PRIu64 ",\"lost\":%" PRIu64
+                    ",\"lost_unnamed\":%" PRIu64 ",\"shed\":%" PRIu64,
+                    scan->samples, scan->merged, scan->first_sample_ns, scan->last_sample_ns, scan->lost_samples,
+                    scan->lost, scan->lost_unnamed, scan->shed);
 }
 
 static void append_json_aux(const struct weir_scan_aux *aux, struct weir_buf *out)

@@ -191,3 +191,10 @@ const struct weir_input_event *weir_input_event_of(struct weir_input_events *eve
         return first;
     return weir_input_event_by_id(events, id.id);
 }
+
+/* Samples before the record of merges, and those that no step has merged, may have a weight of 0. */
+uint64_t weir_input_sample_count(const struct weir_merge *merge, const struct weir_sample *sample)
+{
+    bool is_merged = merge->interval_ns > 0 && (sample->fields & PERF_SAMPLE_WEIGHT) && sample->weight > 0;
+    return is_merged ? sample->weight : 1;
+}

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "format/merge_record.h"
 #include "format/record_stream.h"
 #include "format/sample_layout.h"
 
@@ -36,7 +37,8 @@ struct weir_input_events {
     struct weir_input_id *ids; /* owned; the first sorted_ids ascend, later arrivals follow unsorted */
     size_t id_count, id_capacity;
     size_t sorted_ids;
-    uint64_t ids_passed; /* unsorted ids that searches have looked at since the last sort */
+    struct weir_merge merge; /* what the recording says of merged samples, as far as it was read */
+    uint64_t ids_passed;     /* unsorted ids that searches have looked at since the last sort */
 };
 
 /* An attr and its ids as they stand in a recording. */
@@ -67,6 +69,10 @@ const struct weir_input_event *weir_input_event_by_id(struct weir_input_events *
  * there is no event. */
 const struct weir_input_event *weir_input_event_of(struct weir_input_events *events,
                                                    const struct weir_record_view *record);
+
+/* Returns the number of samples for which a sample of the recording stands: 1, or its weight where samples are merged.
+ */
+uint64_t weir_input_sample_count(const struct weir_merge *merge, const struct weir_sample *sample);
 
 /* Releases everything and leaves an empty list. */
 void weir_input_events_fini(struct weir_input_events *events);

@@ -36,9 +36,9 @@ struct kept_row {
     int32_t cpu, task;
     uint32_t event, reserved;
     uint64_t written, evicted, shed, lost_ring_full, lost_write_failed, left_out, cut_off, counted;
-    uint64_t filtered;
+    uint64_t filtered, merged;
 };
-_Static_assert(sizeof(struct kept_row) == 88, "the layout of files");
+_Static_assert(sizeof(struct kept_row) == 96, "the layout of files");
 
 /* The size of rows; 0: of an unknown version. */
 static size_t row_bytes(uint32_t version)
@@ -64,6 +64,7 @@ void weir_ledger_row_add(struct weir_ledger_row *sum, const struct weir_ledger_r
     sum->cut_off += row->cut_off;
     sum->filtered += row->filtered;
     sum->counted += row->counted;
+    sum->merged += row->merged;
 }
 
 uint64_t weir_ledger_row_lost(const struct weir_ledger_row *row)
@@ -109,10 +110,10 @@ static void append_json_cell(const struct weir_ledger_content *content, const st
     weir_buf_printf(out,
                     ",\"side\":%s,\"written\":%" PRIu64 ",\"evicted\":%" PRIu64 ",\"shed\":%" PRIu64
                     ",\"lost_in_ring\":%" PRIu64 ",\"lost_writing\":%" PRIu64 ",\"left_out\":%" PRIu64
-                    ",\"cut_off\":%" PRIu64 ",\"filtered\":%" PRIu64 ",\"counted\":%" PRIu64 "}",
+                    ",\"cut_off\":%" PRIu64 ",\"filtered\":%" PRIu64 ",\"merged\":%" PRIu64 ",\"counted\":%" PRIu64 "}",
                     row->event >= content->side_event ? "true" : "false", row->written, row->evicted, row->shed,
                     row->lost_ring_full, row->lost_write_failed, row->left_out, row->cut_off, row->filtered,
-                    row->counted);
+                    row->merged, row->counted);
 }
 
 void weir_ledger_append_json(const struct weir_ledger_content *content, struct weir_buf *out)
@@ -120,10 +121,11 @@ void weir_ledger_append_json(const struct weir_ledger_content *content, struct w
     uint64_t side_lost;
     struct weir_ledger_row total = total_of(content, &side_lost);
     weir_buf_printf(out,
-                    "{\"written\":%" PRIu64 ",\"evicted\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"left_out\":%" PRIu64
-                    ",\"cut_off\":%" PRIu64 ",\"filtered\":%" PRIu64 ",\"side_lost\":%" PRIu64 ",\n \"causes\":[",
-                    total.written, total.evicted, weir_ledger_row_lost(&total), total.left_out, total.cut_off,
-                    total.filtered, side_lost);
+                    "{\"written\":%" PRIu64 ",\"merged\":%" PRIu64 ",\"evicted\":%" PRIu64 ",\"lost\":%" PRIu64
+                    ",\"left_out\":%" PRIu64 ",\"cut_off\":%" PRIu64 ",\"filtered\":%" PRIu64 ",\"side_lost\":%" PRIu64
+                    ",\n \"causes\":[",
+                    total.written, total.merged, total.evicted, weir_ledger_row_lost(&total), total.left_out,
+                    total.cut_off, total.filtered, side_lost);
     const char *between = "";
     for (unsigned cause = 0; cause < WEIR_LOSS_CAUSES; cause++) {
         if (content->losses[cause].lost == 0)
@@ -175,6 +177,7 @@ static void append_image(const struct weir_ledger_content *content, struct weir_
             .cut_off = row->cut_off,
             .counted = row->counted,
             .filtered = row->filtered,
+            .merged = row->merged,
         };
         weir_buf_append(image, &kept, sizeof(kept));
     }
@@ -292,6 +295,7 @@ static int parse_rows(const uint8_t *at, const struct head *head, struct parsed 
             .cut_off = kept.cut_off,
             .counted = kept.counted,
             .filtered = kept.filtered,
+            .merged = kept.merged,
         };
     }
     return 0;
@@ -380,10 +384,11 @@ static void show_text(const struct weir_ledger_content *content, unsigned number
     (void)number;
     uint64_t side_lost;
     struct weir_ledger_row total = total_of(content, &side_lost);
-    weir_buf_printf(out,
-                    "ledger          %" PRIu64 " samples written, %" PRIu64 " evicted, %" PRIu64 " lost; %" PRIu64
-                    " side records lost",
-                    total.written, total.evicted, weir_ledger_row_lost(&total), side_lost);
+    weir_buf_printf(out, "ledger          %" PRIu64 " samples written, ", total.written);
+    if (total.merged > 0)
+        weir_buf_printf(out, "%" PRIu64 " merged into these, ", total.merged);
+    weir_buf_printf(out, "%" PRIu64 " evicted, %" PRIu64 " lost; %" PRIu64 " side records lost", total.evicted,
+                    weir_ledger_row_lost(&total), side_lost);
     if (total.filtered > 0)
         weir_buf_printf(out, "; filters dropped %" PRIu64 " samples", total.filtered);
     weir_buf_append_u8(out, '\n');

@@ -13,8 +13,8 @@
 
 #include "base/buf.h"
 
-/* One row of the loss ledger: produced = written + evicted + shed + lost, by cause. For events that count their samples
- * (weir_event_counts_samples()), counted = produced + filtered + cut_off. */
+/* One row of the loss ledger: produced = written + merged + evicted + shed + lost, by cause. For events that count
+ * their samples (weir_event_counts_samples()), counted = produced + filtered + cut_off. */
 struct weir_ledger_row {
     int cpu;                    /* -1: the row of a task, on any CPU */
     pid_t task;                 /* -1: the row of a CPU */
@@ -31,6 +31,7 @@ struct weir_ledger_row {
     uint64_t cut_off;
     uint64_t filtered; /* rejected by the event's sample filter (--filter): nobody asked for them */
     uint64_t counted;  /* the event's own count, PERF_EVENT read(2) value */
+    uint64_t merged;   /* --aggregate: samples for which another one in the file stands */
 };
 
 /* Adds the counts of a row to those of a sum. */

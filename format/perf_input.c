@@ -285,6 +285,8 @@ int weir_perf_input_next_here(struct weir_perf_input *input, struct weir_record_
         tell_progress(input, record->offset);
     if (result == -EBADMSG)
         hint_at_recovery(input, err);
+    if (result == 1)
+        weir_merge_parse(record, &input->events.merge);
     if (result == 1 && input->is_pipe) {
         int absorbed = weir_perf_input_absorb(input, record, err);
         if (absorbed < 0)

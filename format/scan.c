@@ -57,7 +57,7 @@ static void check_shape(struct weir_scan *scan, const struct scanned *record)
         scan->types[view->type]++;
 }
 
-static void scan_sample(struct weir_scan *scan, struct scanned *record)
+static void scan_sample(struct weir_scan *scan, const struct weir_perf_input *input, struct scanned *record)
 {
     const struct weir_record_view *view = record->view;
     struct weir_sample sample;
@@ -70,6 +70,9 @@ static void scan_sample(struct weir_scan *scan, struct scanned *record)
     record->counts->samples++;
     if (weir_sample_parse(&sample, &record->event->layout, view->data, view->bytes, &bad_offset) < 0)
         weir_scan_problem_note(&scan->short_record, view->offset);
+    uint64_t merged = weir_input_sample_count(&input->events.merge, &sample) - 1;
+    scan->merged += merged;
+    record->counts->merged += merged;
     record->id = sample.id;
     record->fields = sample.fields;
     if (sample.aux.data && sample.aux.count > 0) {
@@ -316,7 +319,7 @@ static int scan_record(struct weir_scan *scan, struct weir_perf_input *input, co
     scan->bytes += view->bytes;
     check_shape(scan, &record);
     if (view->type == PERF_RECORD_SAMPLE)
-        scan_sample(scan, &record);
+        scan_sample(scan, input, &record);
     else
         scan_other(scan, input, &record);
     scan_time(scan, &record);

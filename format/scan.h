@@ -20,6 +20,7 @@
 
 struct weir_scan_event { /* counts of one event */
     uint64_t samples;
+    uint64_t merged;       /* samples for which these stand beside themselves (format/merge_record.h) */
     uint64_t lost;         /* sum of its LOST records: records that the rings had no room for */
     uint64_t lost_samples; /* sum of its LOST_SAMPLES records: the kernel's own count */
     uint64_t shed;         /* sum of its LOST_SAMPLES records with WEIR_RECORD_MISC_SHED: dropped by weir */
@@ -50,7 +51,7 @@ struct weir_scan_part { /* a file of a directory other than the main one */
 struct weir_scan {
     uint64_t records, bytes;
     uint64_t types[WEIR_RECORD_TYPES];
-    uint64_t samples, lost, lost_samples, shed;
+    uint64_t samples, merged, lost, lost_samples, shed;
     uint64_t lost_unnamed; /* sum of LOST records whose id the header does not name: losses of side records, if the
                               header names one event only. Not part of lost */
     uint64_t first_sample_ns, last_sample_ns; /* 0: no sample has a time */

@@ -48,15 +48,15 @@ uint32_t weir_fold_push(struct weir_fold *fold, uint32_t parent, weir_frame fram
     return parent;
 }
 
-int weir_fold_sum(struct weir_fold *fold, uint32_t event, uint32_t comm, weir_frame frame, uint64_t weight)
+int weir_fold_sum(struct weir_fold *fold, uint32_t event, uint32_t comm, weir_frame frame, const struct weir_cell *cell)
 {
     const uint64_t key[] = {(uint64_t)event << 32 | comm, frame};
     uint32_t number = weir_row_table_add(&fold->sums, key);
     if (number == WEIR_ROW_NONE)
         return -ENOMEM;
     uint64_t *row = weir_row(&fold->sums, number);
-    row[2]++;
-    row[3] += weight;
+    row[2] += cell->count;
+    row[3] += cell->weight;
     return 0;
 }
 

@@ -81,7 +81,8 @@ uint32_t weir_fold_push(struct weir_fold *fold, uint32_t parent, weir_frame fram
 int weir_fold_add(struct weir_fold *fold, const struct weir_cell *cell);
 
 /* Adds to the sum of an event, a task's name and the frame of the sample's own address. 0 or -ENOMEM. */
-int weir_fold_sum(struct weir_fold *fold, uint32_t event, uint32_t comm, weir_frame frame, uint64_t weight);
+int weir_fold_sum(struct weir_fold *fold, uint32_t event, uint32_t comm, weir_frame frame,
+                  const struct weir_cell *cell);
 
 /* Adds all of another fold of the same plan. 0 or -ENOMEM. */
 int weir_fold_merge(struct weir_fold *fold, const struct weir_fold *other);

@@ -206,7 +206,7 @@ static int fold_sample(struct folder *folder, const struct parcel *parcel, const
         .event = parcel->event,
         .cpu = sample.fields & PERF_SAMPLE_CPU && sample.id.cpu < WEIR_CPU_UNKNOWN ? (uint16_t)sample.id.cpu
                                                                                    : WEIR_CPU_UNKNOWN,
-        .count = 1,
+        .count = weir_input_sample_count(&folder->events->merge, &sample),
         .weight = parcel->weight ? parcel->weight : weight_of(&sample, &event->attr),
     };
     cell.time = survey->has_times ? cell.time : 0;
@@ -215,7 +215,7 @@ static int fold_sample(struct folder *folder, const struct parcel *parcel, const
         result = weir_fold_add(&folder->fold, &cell);
     uint32_t comm = task.task == WEIR_ROW_NONE ? 0 : survey->history.tasks[task.task].comm;
     if (result == 0)
-        result = weir_fold_sum(&folder->fold, parcel->event, comm, own, cell.weight);
+        result = weir_fold_sum(&folder->fold, parcel->event, comm, own, &cell);
     folder->samples++;
     return result;
 }

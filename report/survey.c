@@ -57,11 +57,24 @@ static void note_time(struct weir_survey *survey, uint64_t time)
 
 /* ---- samples ---- */
 
+/* The number of samples for which a record of a sample stands. */
+static uint64_t count_of(const struct run *run, const struct weir_input_event *event,
+                         const struct weir_record_view *record)
+{
+    const struct weir_merge *merge = &run->input->events.merge;
+    struct weir_sample sample;
+    size_t bad_offset;
+    if (merge->interval_ns == 0 ||
+        weir_sample_parse(&sample, &event->layout, record->data, record->bytes, &bad_offset) < 0)
+        return 1;
+    return weir_input_sample_count(merge, &sample);
+}
+
 static int count_sample(struct run *run, const struct weir_input_event *event, const struct weir_record_view *record)
 {
     struct weir_survey *survey = run->survey;
     if (!weir_sample_is_split(event)) {
-        survey->events[event - run->input->events.list].samples++;
+        survey->events[event - run->input->events.list].samples += count_of(run, event, record);
         survey->samples++;
         return 0;
     }

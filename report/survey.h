@@ -38,7 +38,8 @@ struct weir_loss {
 };
 
 struct weir_survey_event {
-    uint64_t samples, lost, lost_samples, shed, throttled;
+    uint64_t samples; /* each counts for those that were merged into it (format/merge_record.h) */
+    uint64_t lost, lost_samples, shed, throttled;
     bool has_chains, has_dumps; /* dumps: of user stacks (--call-graph dwarf) */
 };
 
@@ -50,7 +51,7 @@ struct weir_survey {
     struct weir_deferred_chains deferred;
     struct weir_survey_event *events; /* owned; one per event of the input */
     size_t event_count;
-    uint64_t samples;
+    uint64_t samples;            /* records of samples */
     uint64_t lost, lost_samples; /* of all events, by LOST and by LOST_SAMPLES: the same losses, told twice */
     bool has_times;              /* the clock is time in ns */
     uint64_t first_ns, last_ns;  /* of samples and of records with a time; both 0: none */

@@ -29,6 +29,12 @@ struct weir_chunk_rewriter {
 
     /* Rewrites a chunk with at least one record. The state's worker; allocates nothing that has no bound. */
     void (*rewrite)(void *state, struct weir_chunk *chunk);
+
+    /* Takes back what the step has counted for samples in [records, records + bytes), which stand for others and did
+     * not reach their file: adds these others to each of `count` tables of samples, by place and event. Writer. NULL: a
+     * sample stands for itself. */
+    void (*take_back)(const void *plan, const uint8_t *records, uint64_t bytes, uint64_t *const samples[],
+                      unsigned count);
 };
 
 #define WEIR_CHUNK_REWRITERS_MAX 4u

@@ -364,3 +364,13 @@ unsigned weir_chunk_stage_backlog(const struct weir_chunk_stage *stage)
 {
     return (unsigned)(stage->submitted - stage->appended);
 }
+
+void weir_chunk_stage_take_back(const struct weir_chunk_stage *stage, const uint8_t *records, uint64_t bytes,
+                                uint64_t *const samples[], unsigned count)
+{
+    for (unsigned i = 0; i < stage->setup.rewriter_count; i++) {
+        const struct weir_chunk_rewriter *step = &stage->setup.rewriters[i];
+        if (step->take_back)
+            step->take_back(step->plan, records, bytes, samples, count);
+    }
+}

@@ -415,6 +415,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
         return weir_error_set_errno(err, result, "cannot set up the writer");
     weir_rounds_init(&pipeline->rounds, &pipeline->control, pipeline->readers, pipeline->reader_count, &pipeline->queue,
                      weir_clock_now_ns(setup->clock));
+    pipeline->rounds.period_ns = weir_max_u64(setup->epoch_ns, pipeline->rounds.period_ns);
     pipeline->rounds.keep_to_snapshots = weir_modes_keep_samples(modes);
     pipeline->rounds.cut_with_snapshot = weir_modes_take_snapshots(modes);
     pipeline->rounds.drain_first = setup->retained_span_ns > 0;

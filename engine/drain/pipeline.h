@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/notice.h"
+#include "engine/drain/aggregate.h"
 #include "engine/drain/chunk.h"
 #include "engine/drain/chunk_queue.h"
 #include "engine/drain/chunk_stage.h"
@@ -60,14 +61,16 @@ struct weir_pipeline_setup {
     uint64_t max_bytes;    /* of data in all outputs; 0: no limit */
     uint64_t size_bytes;   /* the least of the sizes that outputs are to have, max_bytes among them; 0: any */
     bool sync;             /* checkpoints outlive the machine (checkpoint.h) */
-    struct weir_chunk_stage_setup stage; /* zeros: none; chunk_bytes and buffer_index are filled in here */
-    uint64_t retained_bytes;             /* -M: retained by readers, in addition to buffer_bytes; 0: none */
-    uint64_t retained_span_ns;           /* with it: 0, or for how long */
-    const struct weir_shed_plan *shed;   /* borrowed until fini; NULL: nothing is shed */
-    const struct weir_event_set *set;    /* borrowed until fini; NULL when none is ever opened anew */
-    const struct weir_aux_hooks *aux;    /* data rings are to have AUX areas; NULL: none has */
-    struct weir_modes modes;             /* marks, copies and snapshots follow from them */
-    bool grow_pool;                      /* a thread readies all but the start of the pool when it is needed */
+    struct weir_chunk_stage_setup stage;    /* zeros: none; chunk_bytes and buffer_index are filled in here */
+    const struct weir_aggregate *aggregate; /* borrowed; whose step is in `stage`; NULL: no samples are merged */
+    uint64_t epoch_ns;                      /* at least, between epochs that nobody wants (rounds.h); 0: as there */
+    uint64_t retained_bytes;                /* -M: retained by readers, in addition to buffer_bytes; 0: none */
+    uint64_t retained_span_ns;              /* with it: 0, or for how long */
+    const struct weir_shed_plan *shed;      /* borrowed until fini; NULL: nothing is shed */
+    const struct weir_event_set *set;       /* borrowed until fini; NULL when none is ever opened anew */
+    const struct weir_aux_hooks *aux;       /* data rings are to have AUX areas; NULL: none has */
+    struct weir_modes modes;                /* marks, copies and snapshots follow from them */
+    bool grow_pool;                         /* a thread readies all but the start of the pool when it is needed */
     int realtime_priority;
     bool pin; /* false for synthetic topologies */
 

@@ -29,6 +29,7 @@ void weir_rounds_init(struct weir_rounds *rounds, struct weir_reader_control *co
     rounds->readers = readers;
     rounds->reader_count = reader_count;
     rounds->queue = queue;
+    rounds->period_ns = WEIR_ROUND_PERIOD_NS;
     rounds->next_ns = now_ns + WEIR_ROUND_PERIOD_NS;
     for (unsigned i = 0; i < WEIR_ROUND_MARKERS; i++) {
         struct weir_chunk *marker = &rounds->markers[i];
@@ -191,9 +192,9 @@ static bool close_snapshot(struct weir_rounds *rounds)
 static uint64_t period_ns(struct weir_rounds *rounds)
 {
     if (!rounds->stretching)
-        return WEIR_ROUND_PERIOD_NS;
+        return rounds->period_ns;
     rounds->pressure = weir_pool_pressure(rounds->stretching, rounds->pressure);
-    return WEIR_ROUND_PERIOD_NS * (rounds->pressure >= WEIR_PRESSURE_SOME ? WEIR_SHED_ROUND_FACTOR : 1);
+    return rounds->period_ns * (rounds->pressure >= WEIR_PRESSURE_SOME ? WEIR_SHED_ROUND_FACTOR : 1);
 }
 
 /* Closes the open epoch. False: try again. */
@@ -312,7 +313,7 @@ void weir_rounds_cut(struct weir_rounds *rounds, void (*on_cut)(void *ctx), void
 void weir_rounds_resume(struct weir_rounds *rounds, uint64_t now_ns)
 {
     rounds->cut = WEIR_ROUNDS_UNCUT;
-    rounds->next_ns = now_ns + WEIR_ROUND_PERIOD_NS;
+    rounds->next_ns = now_ns + rounds->period_ns;
 }
 
 int weir_rounds_snapshot(struct weir_rounds *rounds)

@@ -18,7 +18,7 @@
  *
  * When an epoch is opened. Somebody wants one (want(): the writer, when enough bytes have passed since the last
  * marker), but not earlier than WEIR_ROUND_KICK_NS behind the previous epoch: at high rates rounds grow, not their
- * number. Without a wish, an epoch is opened once a second.
+ * number. Without a wish, an epoch is opened once a second, or as seldom as the recording asks for (period_ns).
  *
  * How readers pass it:
  *   - A reader with something to do passes by itself.
@@ -98,6 +98,7 @@ struct weir_rounds {
     void (*on_cut)(void *ctx); /* advance() calls it when the cut is reached; may call resume() */
     void *on_cut_ctx;          /* borrowed */
 
+    uint64_t period_ns;                 /* constant; likewise: from one epoch to the next that nobody wants */
     bool keep_to_snapshots;             /* constant; set by the caller after init() */
     bool cut_with_snapshot;             /* constant; likewise: a cut is a snapshot */
     const struct weir_pool *stretching; /* constant: rounds are further apart while this pool is short; NULL: never */

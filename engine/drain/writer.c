@@ -142,6 +142,10 @@ static void count_failed(struct weir_writer *writer, const struct weir_writer_ac
     uint64_t before = failed_sum(writer);
     weir_record_walk(&writer->setup.layout, data, chunk->used - kept_bytes, &writer->failed);
     weir_record_walk(&writer->setup.layout, data, chunk->used - kept_bytes, &of_output);
+    uint64_t *const counts[] = {writer->failed.samples, account->failed_samples};
+    if (writer->setup.stage && chunk->kind == WEIR_CHUNK_DATA)
+        weir_chunk_stage_take_back(writer->setup.stage, data, chunk->used - kept_bytes, counts,
+                                   WEIR_ARRAY_COUNT(counts));
     if (!atomic_load_explicit(&writer->limited, memory_order_relaxed)) /* our own word */
         tell_more(&writer->told_failed, failed_sum(writer) - before);
 }

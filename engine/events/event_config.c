@@ -270,6 +270,8 @@ static void configure_samples(struct weir_event *event, const struct weir_event_
         configure_branches(event, config);
     }
     configure_aux(event);
+    if (config->samples.aggregate.interval_ns)
+        attr->sample_type |= PERF_SAMPLE_PERIOD | PERF_SAMPLE_WEIGHT;
     attr->write_backward = config->overwrite;
     if (has_term(event, WEIR_TERM_OVERWRITE))
         attr->write_backward = event->terms.overwrite;

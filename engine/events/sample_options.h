@@ -18,6 +18,12 @@ enum weir_choice {
     WEIR_CHOICE_NO,
 };
 
+/* --aggregate: equal samples become one (engine/drain/aggregate.h). */
+struct weir_aggregate_options {
+    uint64_t interval_ns; /* 0: samples stay apart */
+    bool by_process;      /* samples of the threads of a process are equal, too */
+};
+
 struct weir_sample_options {
     struct weir_call_graph_request call_graph; /* --call-graph, -g */
     bool kernel_callchains;                    /* the kernel's part of call chains only */
@@ -32,6 +38,7 @@ struct weir_sample_options {
     bool identifiers; /* ids in samples, also where there is one event only */
     bool raw;         /* -R */
     bool weight;      /* -W */
+    struct weir_aggregate_options aggregate;
     bool transaction;
     bool running_time;              /* counts in samples (:S) come with the times that counters ran */
     bool no_samples;                /* -n: count, do not sample */

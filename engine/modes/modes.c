@@ -10,7 +10,9 @@
 #define NONE WEIR_MODE_COUNT
 
 #define KEEPS_SAMPLES (BIT(WEIR_MODE_MEMORY) | BIT(WEIR_MODE_OVERWRITE))
-#define HAS_NEWEST    (KEEPS_SAMPLES | BIT(WEIR_MODE_AUX_SNAPSHOT))
+/* Chunks are read and rewritten before they go to the file. */
+#define REWRITES   BIT(WEIR_MODE_AGGREGATE)
+#define HAS_NEWEST (KEEPS_SAMPLES | BIT(WEIR_MODE_AUX_SNAPSHOT))
 
 static const struct weir_mode_row rows[WEIR_MODE_COUNT] = {
     [WEIR_MODE_STREAM] = {"stream", "output", "-o -", .example = "-o -"},
@@ -61,6 +63,7 @@ static const struct weir_mode_row rows[WEIR_MODE_COUNT] = {
     [WEIR_MODE_CONTINUES_WITH_IDS] = {"continues-with-ids", "events", NULL},
     [WEIR_MODE_CONTINUES_WITHOUT_IDS] = {"continues-without-ids", "events", NULL},
     [WEIR_MODE_TAIL] = {"tail", "events", "--tail-synthesize", .example = "--tail-synthesize"},
+    [WEIR_MODE_AGGREGATE] = {"aggregate", "events", "--aggregate"},
 };
 
 static const char hint_append_aux[] = "only a recording without AUX areas can be continued: name another file (-o)";
@@ -83,6 +86,7 @@ static const struct weir_mode_rule rules[] = {
     {WEIR_MODE_AUX_SAMPLE, WEIR_MODE_OVERWRITE, .hint = hint_overwrite_aux},
     {WEIR_MODE_AUX, WEIR_MODE_APPEND, .hint = hint_append_aux},
     {WEIR_MODE_AUX, WEIR_MODE_OVERWRITE, .hint = hint_overwrite_aux},
+    {WEIR_MODE_AUX, WEIR_MODE_AGGREGATE, .hint = "a trace is decoded together with each sample: leave out --aggregate"},
     {WEIR_MODE_AUX, WEIR_MODE_MEMORY, BIT(WEIR_MODE_AUX_SNAPSHOT),
      .hint = "add -S: the kernel keeps the newest trace, and a snapshot takes trace and samples"},
 
@@ -242,12 +246,13 @@ bool weir_modes_pause_for_snapshots(const struct weir_modes *modes)
 /* In a stream quipper takes a mark that becomes no round for the name of an event, and aborts. */
 bool weir_modes_make_marks(const struct weir_modes *modes)
 {
-    return !has_any(modes, BIT(WEIR_MODE_COMPRESSED) | BIT(WEIR_MODE_STREAM) | KEEPS_SAMPLES | BIT(WEIR_MODE_AUX));
+    return !has_any(modes,
+                    BIT(WEIR_MODE_COMPRESSED) | BIT(WEIR_MODE_STREAM) | KEEPS_SAMPLES | BIT(WEIR_MODE_AUX) | REWRITES);
 }
 
 bool weir_modes_copy_past_caches(const struct weir_modes *modes)
 {
-    return !has_any(modes, BIT(WEIR_MODE_COMPRESSED) | BIT(WEIR_MODE_STREAM));
+    return !has_any(modes, BIT(WEIR_MODE_COMPRESSED) | BIT(WEIR_MODE_STREAM) | REWRITES);
 }
 
 bool weir_modes_consumer_holds_rounds(const struct weir_modes *modes)

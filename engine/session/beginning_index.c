@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "engine/session/beginning_internal.h"
 #include "format/index_records.h"
+#include "format/merge_record.h"
 
 static int append_ids(const struct weir_beginning *beginning, struct weir_buf *out)
 {
@@ -102,6 +103,9 @@ static void append_time_conversion(const struct weir_beginning *beginning, struc
 
 int weir_beginning_append_index(const struct weir_beginning *beginning, struct weir_buf *out)
 {
+    const struct weir_aggregate_options *aggregate = &beginning->setup.plan->options->samples.aggregate;
+    if (aggregate->interval_ns > 0)
+        weir_record_merge(out, &(struct weir_merge){aggregate->interval_ns, aggregate->by_process});
     append_time_conversion(beginning, out);
     int result = append_ids(beginning, out);
     if (beginning->setup.facts

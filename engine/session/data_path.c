@@ -45,6 +45,24 @@ static uint64_t least_size(const struct weir_record_options *options)
     return limit == 0 || (file > 0 && file < limit) ? file : limit;
 }
 
+static int make_aggregate(struct weir_data_path *path, struct weir_error *err)
+{
+    const struct weir_aggregate_options *options = &path->setup.plan->options->samples.aggregate;
+    const struct weir_event_set *events = &path->events;
+    if (options->interval_ns == 0)
+        return 0;
+    struct weir_aggregate_setup setup = {
+        .layout = weir_walk_layout_of(events),
+        .list = events->list,
+        .place_count = events->place_count,
+        .interval_ns = options->interval_ns,
+        .by_process = options->by_process,
+    };
+    setup.layout.place_stride = events->event_count;
+    int result = weir_aggregate_init(&path->aggregate, &setup);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot set up --aggregate") : 0;
+}
+
 int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error *err)
 {
     const struct weir_recording_plan *plan = path->setup.plan;
@@ -54,6 +72,10 @@ int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error 
     int result = weir_shed_plan_init(&path->shed, options->shed, events->list);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot plan the shedding of samples");
+    result = make_aggregate(path, err);
+    if (result < 0)
+        return result;
+    bool aggregates = options->samples.aggregate.interval_ns > 0;
     struct weir_pipeline_setup setup = {
         .kernel = path->setup.kernel,
         .clock = path->setup.clock,
@@ -73,7 +95,9 @@ int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error 
         .max_bytes = options->max_bytes,
         .size_bytes = least_size(options),
         .sync = options->sync,
-        .stage = weir_recording_plan_stage(plan),
+        .stage = weir_recording_plan_stage(plan, &path->aggregate),
+        .aggregate = aggregates ? &path->aggregate : NULL,
+        .epoch_ns = options->samples.aggregate.interval_ns,
         .realtime_priority = (int)options->readers.realtime_priority,
         /* The ring of a task has no CPU. Its reader runs on any CPU, unless the user has assigned readers to CPUs. */
         .pin = path->setup.pins_readers && (!per_thread || options->readers.threads_spec),
@@ -84,8 +108,10 @@ int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error 
     setup.layout.maps_have_no_ids = !plan->config.build_ids_in_maps;
     result = weir_pipeline_init(&path->pipeline, &setup, err);
     path->has_pipeline = result == 0;
-    if (result < 0)
+    if (result < 0) {
         weir_shed_plan_fini(&path->shed);
+        weir_aggregate_fini(&path->aggregate);
+    }
     weir_aux_keeper_init(&path->aux, &(struct weir_aux_keeper_setup){
                                          .plan = &plan->aux,
                                          .events = &path->events,
@@ -181,6 +207,7 @@ void weir_data_path_close(struct weir_data_path *path)
     if (path->has_pipeline)
         weir_pipeline_fini(&path->pipeline);
     weir_shed_plan_fini(&path->shed);
+    weir_aggregate_fini(&path->aggregate);
     path->has_pipeline = false;
     weir_event_set_close(&path->events);
 }

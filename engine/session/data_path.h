@@ -37,7 +37,8 @@ struct weir_data_path_setup { /* all pointers are borrowed until close() */
 struct weir_data_path {
     struct weir_data_path_setup setup;
     struct weir_event_set events;
-    struct weir_shed_plan shed; /* borrowed by the pipeline */
+    struct weir_shed_plan shed;      /* borrowed by the pipeline */
+    struct weir_aggregate aggregate; /* likewise, with --aggregate; else zeros */
     struct weir_pipeline pipeline;
     struct weir_aux_keeper aux;
     bool has_pipeline; /* `pipeline` is initialized */

@@ -317,6 +317,18 @@ static void move_failed(const struct weir_pipeline *pipeline, struct weir_record
     }
 }
 
+static void move_merged(const struct weir_pipeline *pipeline, struct weir_record_result *result)
+{
+    const struct weir_aggregate *aggregate = pipeline->setup.aggregate;
+    for (size_t i = 0; aggregate && i < result->ledger_count; i++) {
+        struct weir_ledger_row *row = &result->ledger[i];
+        row->merged = weir_aggregate_merged(aggregate, (unsigned)(i / result->event_count), row->event);
+        row->written -= row->merged;
+    }
+    /* Relaxed order suffices: the workers are joined. */
+    result->unplaced_samples = aggregate ? atomic_load_explicit(&aggregate->unplaced, memory_order_relaxed) : 0;
+}
+
 uint64_t weir_ledger_untold(const struct weir_reader_ring *r, const struct weir_record_result *result)
 {
     uint64_t lost = 0;
@@ -360,6 +372,7 @@ static void summarize_drains(const struct weir_pipeline *pipeline, struct weir_r
 void weir_ledger_fill_totals(const struct weir_pipeline *pipeline, struct weir_record_result *result)
 {
     move_failed(pipeline, result);
+    move_merged(pipeline, result);
     total_readers(pipeline, result);
     leave_out_absent(pipeline, result);
     summarize_drains(pipeline, result);
@@ -370,6 +383,7 @@ void weir_ledger_fill_totals(const struct weir_pipeline *pipeline, struct weir_r
             continue;
         }
         result->samples += row->written;
+        result->merged_samples += row->merged;
         result->evicted_samples += row->evicted;
         result->shed_samples += row->shed;
         result->lost_samples += weir_ledger_row_lost(row);

@@ -77,7 +77,8 @@ int weir_ledger_tell_unwritten(const struct weir_event_set *set, const struct we
 uint64_t weir_ledger_untold(const struct weir_reader_ring *r, const struct weir_record_result *result);
 
 /* Fills the totals of result (samples, losses, wake-ups, throttled). First moves the samples that failed writes took
- * from `written` to lost_write_failed, or to left_out when a size limit was reached. Call after the writer has
+ * from `written` to lost_write_failed, or to left_out when a size limit was reached; and those for which others stand
+ * to `merged`. Call after the writer has
  * ended. */
 void weir_ledger_fill_totals(const struct weir_pipeline *pipeline, struct weir_record_result *result);
 

@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "base/remedy.h"
+#include "engine/events/event_merging.h"
 #include "engine/events/sample_size.h"
 #include "engine/session/record_file.h"
 #include "engine/session/record_modes.h"
@@ -199,6 +200,14 @@ static int add_side_events(struct weir_recording_plan *plan, struct weir_error *
     return result < 0 ? weir_error_set_errno(err, result, "cannot add events") : 0;
 }
 
+/* ---- merged samples ---- */
+
+static int check_merging(struct weir_recording_plan *plan, struct weir_error *err)
+{
+    weir_event_list_configure(plan->options->events, &plan->config); /* again when the events are opened */
+    return weir_event_list_check_merging(plan->options->events, &plan->config, err);
+}
+
 /* ---- modes ---- */
 
 static void set_mode(struct weir_recording_plan *plan, enum weir_mode mode, bool on)
@@ -269,7 +278,8 @@ int weir_recording_plan_make(struct weir_recording_plan *plan, const struct weir
     weir_aux_plan_apply(&plan->aux, &plan->config);
     set_mode(plan, WEIR_MODE_ALL_TASKS, plan->config.all_switches || plan->config.text_pokes);
     plan->config.without_ids = weir_modes_leave_out_ids(&plan->modes);
-    return add_side_events(plan, err);
+    result = add_side_events(plan, err);
+    return result == 0 && options->samples.aggregate.interval_ns > 0 ? check_merging(plan, err) : result;
 }
 
 int weir_recording_plan_fit_tasks(struct weir_recording_plan *plan, size_t tasks, struct weir_error *err)

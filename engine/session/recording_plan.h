@@ -16,6 +16,7 @@
 #include "base/cpuset.h"
 #include "base/error.h"
 #include "engine/aux/aux_events.h"
+#include "engine/drain/aggregate.h"
 #include "engine/drain/chunk_stage.h"
 #include "engine/events/event_list.h"
 #include "engine/events/targets.h"
@@ -85,8 +86,10 @@ uint64_t weir_recording_plan_places(const struct weir_recording_plan *plan);
 /* Returns the number of CPUs with side events only, with late ones. */
 uint64_t weir_recording_plan_side_only_cpus(const struct weir_recording_plan *plan);
 
-/* Returns the setup of the stage in front of the writer; zeros: there is none. */
-struct weir_chunk_stage_setup weir_recording_plan_stage(const struct weir_recording_plan *plan);
+/* Returns the setup of the stage in front of the writer; zeros: there is none. aggregate: with --aggregate, borrowed by
+ * the setup; NULL: the setup tells the memory of a stage, and makes none. */
+struct weir_chunk_stage_setup weir_recording_plan_stage(const struct weir_recording_plan *plan,
+                                                        const struct weir_aggregate *aggregate);
 
 /* Returns the number of descriptors that a recording of these targets may need. targets all zeros: not listed yet, or
  * the workload. */

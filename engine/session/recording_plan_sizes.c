@@ -76,9 +76,12 @@ uint64_t weir_recording_plan_fds_needed(const struct weir_recording_plan *plan, 
            weir_cgroup_count_fds(options->events);
 }
 
-struct weir_chunk_stage_setup weir_recording_plan_stage(const struct weir_recording_plan *plan)
+struct weir_chunk_stage_setup weir_recording_plan_stage(const struct weir_recording_plan *plan,
+                                                        const struct weir_aggregate *aggregate)
 {
     struct weir_chunk_stage_setup setup = {.level = plan->options->compression_level};
+    if (plan->options->samples.aggregate.interval_ns)
+        setup.rewriters[setup.rewriter_count++] = weir_aggregate_rewriter(aggregate);
     if (weir_chunk_stage_is_needed(&setup))
         setup.workers =
             weir_chunk_stage_default_workers(weir_cpuset_count(weir_topology_online(plan->machine->topology)));

@@ -65,7 +65,7 @@ static void tell_retained(const struct weir_recording_plan *plan)
 
 static struct weir_chunk_stage_memory stage_memory(const struct weir_recording_plan *plan, uint64_t pool_bytes)
 {
-    struct weir_chunk_stage_setup setup = weir_recording_plan_stage(plan);
+    struct weir_chunk_stage_setup setup = weir_recording_plan_stage(plan, NULL);
     if (!weir_chunk_stage_is_needed(&setup))
         return (struct weir_chunk_stage_memory){0};
     setup.chunk_bytes = weir_pool_chunk_bytes(pool_bytes, plan->placement.reader_count);
@@ -95,7 +95,7 @@ int weir_recording_plan_tell(const struct weir_recording_plan *plan, const struc
         .pool_grows = plan->grow_pool,
         .sideband = !options->build_ids.left_out,
         .page_bytes = machine->limits.page_bytes,
-        .stage_threads = weir_recording_plan_stage(plan).workers,
+        .stage_threads = weir_recording_plan_stage(plan, NULL).workers,
         .stage = stage_memory(plan, pool_bytes),
     };
     struct weir_budget budget;

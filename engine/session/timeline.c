@@ -61,6 +61,12 @@ static void note_delay(struct weir_timeline *timeline, uint64_t now_ns)
     timeline->longest_delay_ns = weir_max_u64(timeline->longest_delay_ns, delay_ns);
 }
 
+/* Time between two epochs that the timeline asks for: no less than where epochs are to be further apart. */
+static uint64_t period_ns(const struct weir_timeline *timeline)
+{
+    return weir_max_u64(WEIR_TIMELINE_PERIOD_NS, timeline->setup.pipeline->setup.epoch_ns);
+}
+
 /* Readers publish their counters when they pass an epoch. So the timer asks for an epoch first, and looks a little
  * later. The epoch takes the place of the next one that nobody asks for: there are no more of them. */
 static void on_timer(void *ctx, short revents)
@@ -76,7 +82,7 @@ static void on_timer(void *ctx, short revents)
         weir_rounds_want(&timeline->setup.pipeline->rounds, false);
     timeline->is_asked = !timeline->is_asked;
     if (!timeline->is_asked)
-        timeline->asking_ns = weir_max_u64(timeline->asking_ns + WEIR_TIMELINE_PERIOD_NS, now_ns);
+        timeline->asking_ns = weir_max_u64(timeline->asking_ns + period_ns(timeline), now_ns);
     set_timer(timeline, timeline->is_asked ? now_ns + LOOK_AFTER_NS : timeline->asking_ns);
 }
 
@@ -87,7 +93,7 @@ static int start_timer(struct weir_timeline *timeline)
     timeline->timer_fd = weir_timer_open();
     if (timeline->timer_fd < 0)
         return timeline->timer_fd;
-    timeline->asking_ns = weir_clock_now_ns(timeline->setup.clock) + WEIR_TIMELINE_PERIOD_NS - LOOK_AFTER_NS;
+    timeline->asking_ns = weir_clock_now_ns(timeline->setup.clock) + period_ns(timeline) - LOOK_AFTER_NS;
     set_timer(timeline, timeline->asking_ns);
     return weir_poll_set_add(timeline->setup.sources, timeline->timer_fd, POLLIN, on_timer, timeline);
 }

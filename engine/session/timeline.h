@@ -2,10 +2,10 @@
  * The timeline of a recording: writes records into the current file that say when readers drained, lost and waited how
  * much, and what the output did meanwhile (format/timeline_record.h).
  *
- *     once a second   asks for an epoch, so that all readers publish their counters; a little later reads the
- *                     counters, and pushes a record with what has changed into the writer's queue
- *     at a rotation   pushes what has changed as the end of the file's part
- *     at the end      pushes the last record, with the losses that no LOST record of a ring has told
+ *     once a second   (with a longer epoch_ns of the pipeline once in that time) asks for an epoch, so that all readers
+ * publish their counters; a little later reads the counters, and pushes a record with what has changed into the
+ * writer's queue at a rotation   pushes what has changed as the end of the file's part at the end      pushes the last
+ * record, with the losses that no LOST record of a ring has told
  *
  * The writer takes a record like any chunk of data: checkpoints cover it, and a stream has it, too. The sum over all
  * records is the ledger's (ledger.h).

@@ -217,6 +217,7 @@ static const struct {
     {"help", "completion", {"csh"}, "", ""},
     {"info", "timeline", {"yaml", "JSON"}, "", "x"},
     {"unwind", "output", {"-"}, "", "x"},
+    {"record", "aggregate", {"x", "0ms", "61s", "1s,thread"}, "", "true"},
     {"record", "compression-level", {"x", "0x1", "23"}, "", "true"},
     {"record", "memory", {"x", "0", "5k", "5d5"}, "", "true"},
     {"record", "threads", {"bogus", "0/", "/0"}, "", "true"},

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/bits.h"
+#include "base/clock.h"
 #include "cli/record_options.h"
 #include "engine/events/registers.h"
 #include "tests/cli/words.h"
@@ -157,6 +158,43 @@ Test(sample_arguments, clock_is_kept_with_its_number)
 {
     const struct weir_sample_options *samples = parse("-k CLOCK_Realtime true");
     cr_expect(samples->clock.given && samples->clock.id == CLOCK_REALTIME);
+}
+
+Test(sample_arguments, aggregate_has_an_interval_and_a_unit)
+{
+    static const struct {
+        const char *line;
+        uint64_t interval_ns;
+        bool by_process;
+    } rows[] = {
+        {"true", 0, false},
+        {"--aggregate true", WEIR_NS_PER_S, false},
+        {"--aggregate=1ms true", WEIR_NS_PER_MS, false},
+        {"--aggregate=60000ms true", 60 * WEIR_NS_PER_S, false},
+        {"--aggregate=1m true", 60 * WEIR_NS_PER_S, false},
+        {"--aggregate=process true", WEIR_NS_PER_S, true},
+        {"--aggregate=500ms,process --aggregate=2s true", 2 * WEIR_NS_PER_S, false},
+        {"--aggregate=500ms,process true", 500 * WEIR_NS_PER_MS, true},
+        {"--aggregate --no-aggregate true", 0, false},
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(rows); i++) {
+        const struct weir_aggregate_options *got = &parse(rows[i].line)->aggregate;
+        cr_expect_eq(got->interval_ns, rows[i].interval_ns, "%s", rows[i].line);
+        cr_expect_eq(got->by_process, rows[i].by_process, "%s", rows[i].line);
+    }
+    static const char *const refused[] = {"0s",
+                                          "61s",
+                                          "1s,",
+                                          ",process",
+                                          "process,1s",
+                                          "1s,process,",
+                                          "1000us",
+                                          "4294967297000ms",
+                                          "18446744073709551617ms"};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(refused); i++) {
+        struct weir_error err = {0};
+        cr_expect_eq(weir_apply_aggregate(&arguments, refused[i], &err), -EINVAL, "%s", refused[i]);
+    }
 }
 
 Test(sample_arguments, synth_is_what_was_named_last)

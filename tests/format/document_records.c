@@ -11,6 +11,7 @@
 #include "format/head.h"
 #include "format/index_records.h"
 #include "format/ledger_record.h"
+#include "format/merge_record.h"
 #include "format/pipe_head.h"
 #include "format/records.h"
 #include "format/timeline_record.h"
@@ -553,6 +554,16 @@ static void write_timeline_reader(struct byte_sample *sample)
     byte_sample_number(sample, "shed", 0xcc);
 }
 
+static void write_merge(struct byte_sample *sample)
+{
+    weir_record_merge(&sample->bytes, &(struct weir_merge){.interval_ns = 0xb1, .by_process = true});
+    byte_sample_header(sample, WEIR_RECORD_EVENT_UPDATE, 0);
+    byte_sample_text(sample, "type", "WEIRMRGE");
+    byte_sample_number(sample, "id", 0);
+    byte_sample_number(sample, "interval_ns", 0xb1);
+    byte_sample_number(sample, "flags", 1);
+}
+
 static void write_compressed(struct byte_sample *sample)
 {
     static const uint8_t input[4096];
@@ -668,6 +679,7 @@ const struct byte_structure document_records[] = {
     {"FINISHED_ROUND and FINISHED_INIT", write_bare},
     {"EVENT_TYPE", write_padding},
     {"EVENT_TYPE with a piece of the ledger", write_ledger_piece},
+    {"merged samples", write_merge},
     {"timeline", write_timeline},
     {"timeline reader", write_timeline_reader},
     {"COMPRESSED record", write_compressed},

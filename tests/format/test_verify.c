@@ -478,7 +478,8 @@ Test(verify, info_says_what_is_in_the_recording)
         "\"types\":{\"COMM\":1,\"SAMPLE\":3,\"MMAP2\":1,\"LOST_SAMPLES\":1,\"EVENT_TYPE\":1,\"FINISHED_ROUND\":2,"
         "\"FINISHED_INIT\":1}",
         "{\"name\":\"cpu-clock\",\"type\":1,\"config\":0,",
-        "\"samples\":3,\"first_sample_ns\":1000001000,\"last_sample_ns\":1000003000,\"lost_samples\":3,\"lost\":0",
+        "\"samples\":3,\"merged\":0,\"first_sample_ns\":1000001000,\"last_sample_ns\":1000003000,\"lost_samples\":3,"
+        "\"lost\":0",
         "\"error\":null}\n",
         NULL,
     };

@@ -33,7 +33,7 @@ the sideband thread missed [0-9]+ blocks
 plain_lines="\
 ^ +(CPU|TASK) +EVENT +WRITTEN
 ^ +([0-9]+|all|- )
-^ +[0-9a-z]+ +[^ ]+( +[0-9]+){7}$
+^ +[0-9a-z]+ +[^ ]+( +[0-9]+){9}$
 ^[0-9]+ rings? of
 ^(drained|readers|compressed) [a-z0-9]
 ^\[ weir record: .* \]$

@@ -100,6 +100,13 @@ test_clock_of_all_cpus_with_call_chains() {
     expect_row it.data
 }
 
+# Readers count samples, and not what these stand for.
+test_merged_samples() {
+    row_of -a -g --aggregate -e cpu-clock -F 997 -o it.data -- "$WEIR_LOAD" spin 200000000
+    expect_at_least "merged samples" "$(ledger_column merged)" 1
+    expect_row it.data
+}
+
 # autofdo knows no copied stacks.
 test_copied_stacks() {
     row_of --call-graph dwarf,4096 -e cpu-clock -F 997 -o it.data -- "$WEIR_LOAD" spin 200000000

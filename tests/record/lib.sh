@@ -164,14 +164,14 @@ while_stopped() {
         '$WEIR_LOAD' $*; kill -CONT \$PPID"
 }
 
-# ledger_column COLUMN [EVENT]: the sum over all CPUs. Columns: written evicted shed lost_in_ring lost_writing cut_off
-# filtered counted.
+# ledger_column COLUMN [EVENT]: the sum over all CPUs. Columns: written merged evicted shed lost_in_ring lost_writing
+# cut_off filtered counted.
 ledger_column() {
     local column
     case $1 in
-    written) column=3 ;; evicted) column=4 ;; shed) column=5 ;;
-    lost_in_ring) column=6 ;; lost_writing) column=7 ;; cut_off) column=8 ;;
-    filtered) column=9 ;; counted) column=10 ;;
+    written) column=3 ;; merged) column=4 ;; evicted) column=5 ;; shed) column=6 ;;
+    lost_in_ring) column=7 ;; lost_writing) column=8 ;; cut_off) column=9 ;;
+    filtered) column=10 ;; counted) column=11 ;;
     esac
     awk -v column="$column" -v event="${2:-}" '
         $2 == "EVENT" { inside = 1; next }
@@ -198,7 +198,7 @@ produced() {
 # written_and_lost [EVENT]: the same, by what became of them.
 written_and_lost() {
     local column sum=0
-    for column in written evicted shed lost_in_ring lost_writing filtered; do
+    for column in written merged evicted shed lost_in_ring lost_writing filtered; do
         sum=$((sum + $(ledger_column $column "${1:-}")))
     done
     echo $sum

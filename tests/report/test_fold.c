@@ -53,7 +53,8 @@ static struct sums run(uint64_t samples, unsigned folds, size_t cells_max, bool 
                                        .count = 1,
                                        .weight = i % 7};
         cr_assert_eq(weir_fold_add(part, &cell), 0);
-        cr_assert_eq(weir_fold_sum(part, 0, i % 3, weir_frame_of(2, 1), 2), 0);
+        cr_assert_eq(weir_fold_sum(part, 0, i % 3, weir_frame_of(2, 1), &(struct weir_cell){.count = 1, .weight = 2}),
+                     0);
     }
     for (unsigned i = 0; i < folds; i++) {
         cr_assert_eq(weir_fold_merge(&fold, &parts[i]), 0);

@@ -1,0 +1,76 @@
+/*
+ * Aggregation (--aggregate): equal samples in a chunk become one sample, as a step of the stage (chunk_rewriter.h).
+ *
+ *     two samples are equal when all of their bytes are, but for TIME, PERIOD and WEIGHT (with by_process also the
+ *     thread: each sample then names its process instead), their times are less than an interval apart, and the thread
+ *     has taken no other name between them (COMM records of the same chunk)
+ *
+ *     the first one stays where it is, with its time     PERIOD = sum of their periods     WEIGHT = their number
+ *
+ * So the sum of periods is that of all samples, in the file and in each part of a report that adds up periods. A sample
+ * that stays alone has WEIGHT 1. The attrs have to ask for PERIOD and WEIGHT; what the kernel writes into WEIGHT is
+ * lost.
+ *
+ * Nothing is kept from one chunk to the next. A reader hands its chunk over at each epoch, so a chunk is the interval
+ * of a busy reader that would otherwise need a table for each of its rings: the order of the file, its rounds and the
+ * account of failed writes hold as without this step. An interval longer than a second needs longer epochs
+ * (weir_pipeline_setup.epoch_ns).
+ *
+ * Each worker has one table of fixed size. A sample for which there is no place in the table goes out as it is, with
+ * WEIGHT 1, and is counted.
+ *
+ * The counts of samples that went into others are shared by the workers and the writer, which takes some back when the
+ * write of a chunk has failed: then all samples for which a lost one stands are lost. Everything else is const while
+ * workers run.
+ */
+#ifndef WEIR_ENGINE_DRAIN_AGGREGATE_H
+#define WEIR_ENGINE_DRAIN_AGGREGATE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/drain/chunk_rewriter.h"
+#include "engine/drain/record_walk.h"
+#include "engine/events/event_list.h"
+
+struct weir_aggregate_setup {
+    struct weir_walk_layout layout;     /* place_stride: events per place */
+    const struct weir_event_list *list; /* borrowed for the call; the attrs are complete */
+    unsigned place_count;
+    uint64_t interval_ns;
+    bool by_process;
+};
+
+struct weir_aggregate_event {   /* places in the samples of one event, in bytes */
+    uint16_t tid, time, period; /* from the start */
+    uint16_t weight_back;       /* from the end; 0: samples of this event pass as they are */
+    uint16_t least;             /* size of a sample at least */
+};
+
+struct weir_aggregate {
+    struct weir_walk_layout layout;
+    uint64_t interval_ns;
+    bool by_process;
+    unsigned event_count;
+    uint64_t counter_count;
+    struct weir_aggregate_event *events; /* owned */
+    uint16_t comm_time_back;             /* time in a COMM record, from the end; 0: none */
+
+    /* Relaxed: each number stands for itself. Written by workers and writer. */
+    _Atomic uint64_t *merged; /* owned; [place * place_stride + event]: samples for which another one stands */
+    _Atomic uint64_t merged_sum;
+    _Atomic uint64_t unplaced; /* samples that found no place in the table */
+};
+
+/* 0 or -ENOMEM. fini() takes a struct of zeros. */
+int weir_aggregate_init(struct weir_aggregate *aggregate, const struct weir_aggregate_setup *setup);
+void weir_aggregate_fini(struct weir_aggregate *aggregate);
+
+/* Returns the step, which borrows aggregate. NULL: the step's memory can be asked for, and nothing else. */
+struct weir_chunk_rewriter weir_aggregate_rewriter(const struct weir_aggregate *aggregate);
+
+/* Samples of an event at a place for which another one stands. Any thread. */
+uint64_t weir_aggregate_merged(const struct weir_aggregate *aggregate, unsigned place, unsigned event);
+
+#endif
