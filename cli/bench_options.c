@@ -36,8 +36,8 @@ static int refuse_mix(struct weir_error *err, const char *text, size_t length)
 {
     weir_error_set(err, -EINVAL, "option '--mix': '%.*s' is not part of a mix", (int)length, text);
     weir_error_hint(err,
-                    "takes tracepoint, callchain and dwarf, each with a number of parts from 1 to %d behind a "
-                    "colon, or without: tracepoint:90,callchain:9,dwarf:1",
+                    "takes tracepoint, callchain, dwarf and aggregate, each with a number of parts from 1 to %d "
+                    "behind a colon, or without: tracepoint:90,callchain:9,dwarf:1",
                     MIX_PARTS_MAX);
     return -EINVAL;
 }
@@ -197,9 +197,10 @@ static const struct weir_option load_options[] = {
         .apply = apply_mix,
         .default_text = "tracepoint",
         .section = LOAD,
-        .help = "kinds of samples: tracepoint, callchain, dwarf, by parts of all samples",
+        .help = "kinds of samples: tracepoint, callchain, dwarf, aggregate, by parts of all samples",
         .details = "tracepoint: the raw bytes of --payload; callchain: 8 to 40 frames; dwarf: registers and 8 KiB of "
-                   "stack. Each kind is an event of its own.",
+                   "stack; aggregate: 512 different call chains, and equal samples are merged as by --aggregate of "
+                   "weir record. Each kind is an event of its own.",
     },
     {
         .long_name = "payload",

@@ -43,7 +43,8 @@ static struct figures figures_of(const struct weir_simulate_result *result)
     double copy_per_s = weir_copy_sum_per_s(&result->copy.aligned);
     return (struct figures){
         .mb_per_s = ratio(bytes / BYTES_PER_MB, result->seconds),
-        .million_records_per_s = ratio((double)record->samples / RECORDS_PER_M, result->seconds),
+        .million_records_per_s =
+            ratio((double)(record->samples + record->merged_samples) / RECORDS_PER_M, result->seconds),
         .cpu_s_per_gb = ratio(result->recorder_cpu_seconds, bytes / BYTES_PER_GB),
         .drain_mb_per_cpu_s = ratio(drained / BYTES_PER_MB, drain_seconds),
         .copy_mb_per_s = copy_per_s / BYTES_PER_MB,
@@ -61,12 +62,13 @@ static double latency_ms(const struct weir_simulate_result *result, double perce
 
 int weir_bench_check_balance(const struct weir_simulate_result *result, struct weir_error *err)
 {
-    uint64_t accounted = result->record.samples + result->record.lost_samples;
+    uint64_t accounted = result->record.samples + result->record.merged_samples + result->record.lost_samples;
     if (accounted == result->produced)
         return 0;
-    return weir_error_set(err, -EIO,
-                          "the ledger does not balance: %" PRIu64 " produced, %" PRIu64 " written, %" PRIu64 " lost",
-                          result->produced, result->record.samples, result->record.lost_samples);
+    return weir_error_set(
+        err, -EIO,
+        "the ledger does not balance: %" PRIu64 " produced, %" PRIu64 " written, %" PRIu64 " merged, %" PRIu64 " lost",
+        result->produced, result->record.samples, result->record.merged_samples, result->record.lost_samples);
 }
 
 /* ---- text ---- */

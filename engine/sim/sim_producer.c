@@ -25,13 +25,16 @@
 #define FRAMES_MAX     40
 #define HEAD_MAX_BYTES 512 /* of a sample without payload and stack */
 #define ROOM_PAUSE_NS  20000
+#define REPEATED_IPS   64 /* of samples that repeat: addresses, and numbers of frames */
+#define REPEATED_SIZES 8
 
-const char *const weir_sim_kind_names[WEIR_SIM_KIND_COUNT] = {"tracepoint", "callchain", "dwarf"};
+const char *const weir_sim_kind_names[WEIR_SIM_KIND_COUNT] = {"tracepoint", "callchain", "dwarf", "aggregate"};
 
 static const char *const kind_events[WEIR_SIM_KIND_COUNT] = {
     "bpf-output",
     "cpu-clock/call-graph=fp/",
     "cpu-clock/call-graph=dwarf,stack-size=8192/",
+    "cpu-clock/call-graph=fp/",
 };
 
 int weir_sim_mix_add_events(const struct weir_sim_mix *mix, struct weir_event_list *events, struct weir_error *err)
@@ -111,6 +114,7 @@ static void produce_one(struct producer *producer, unsigned cpu, uint64_t n)
     const struct weir_sim_producers_setup *setup = &all->setup;
     uint64_t lot = weir_sim_random(&producer->random);
     enum weir_sim_kind kind = draw_kind(all, lot >> 32);
+    bool repeats = kind == WEIR_SIM_AGGREGATE;
     int fd = weir_event_set_fd(setup->events, all->event_of_kind[kind], cpu, 0);
     if (setup->load.closed_loop && !await_room(all, fd, kind))
         return;
@@ -118,13 +122,13 @@ static void produce_one(struct producer *producer, unsigned cpu, uint64_t n)
     uint32_t task = TASK_BASE + cpu, size = setup->load.payload_bytes;
     struct weir_sim_sample sample = {
         .time_ns = now_ns,
-        .ip = n,
+        .ip = repeats ? n % REPEATED_IPS : n,
         .pid = task,
         .tid = task,
         .raw = all->memory,
         .raw_bytes = kind == WEIR_SIM_TRACEPOINT ? size - (uint32_t)(lot % (size / 4 + 1)) : 0,
         .chain = all->chain,
-        .chain_count = (unsigned)(FRAMES_MIN + lot % (FRAMES_MAX - FRAMES_MIN + 1)),
+        .chain_count = (unsigned)(FRAMES_MIN + lot % (repeats ? REPEATED_SIZES : FRAMES_MAX - FRAMES_MIN + 1)),
         .stack = all->memory,
     };
     if (n % SIDEBAND_EVERY == 0) {

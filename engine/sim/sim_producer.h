@@ -1,10 +1,11 @@
 /*
  * Threads that play the CPUs of a simulated machine. Each thread writes samples and side records into the simulated
- * rings of its share of the CPUs, at a set rate or as fast as it can. There are three kinds of samples:
+ * rings of its share of the CPUs, at a set rate or as fast as it can. There are four kinds of samples:
  *
  *     tracepoint   a raw payload of up to payload_bytes, as of bpf-output or a tracepoint
  *     callchain    8 to 40 user frames
  *     dwarf        user registers and 8 KiB of user stack, as of --call-graph dwarf
+ *     aggregate    call chains, of which there are 512 in all: equal samples are merged, as by --aggregate
  *
  * Each kind is an event of its own, as in a recording with several -e. There is at most one producer thread per CPU of
  * the real machine. Producers compete with the readers for these CPUs, so the simulation itself may cause losses. With
@@ -27,6 +28,7 @@ enum weir_sim_kind {
     WEIR_SIM_TRACEPOINT,
     WEIR_SIM_CALLCHAIN,
     WEIR_SIM_DWARF,
+    WEIR_SIM_AGGREGATE,
     WEIR_SIM_KIND_COUNT,
 };
 

@@ -110,6 +110,8 @@ size_t weir_sim_record_sample(const struct weir_sim_origin *origin, const struct
         put_registers(record, &at, origin->attr.sample_regs_user);
     if (type & PERF_SAMPLE_STACK_USER)
         put_stack(record, &at, sample->stack, origin->attr.sample_stack_user);
+    if (type & PERF_SAMPLE_WEIGHT)
+        put_u64(record, &at, 0);
     if (type & PERF_SAMPLE_DATA_SRC)
         put_u64(record, &at, 0);
     finish_header(record, PERF_RECORD_SAMPLE, at);

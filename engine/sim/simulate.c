@@ -124,6 +124,7 @@ static int prepare(struct simulation *s, struct weir_error *err)
     s->plan.ring_bytes = options->record.ring_bytes ? options->record.ring_bytes : RING_DEFAULT_BYTES;
     s->plan.sideband_ring_bytes = weir_min_u64(SIDEBAND_RING_BYTES, s->plan.ring_bytes);
     s->plan.config = (struct weir_event_config){
+        .samples.aggregate = s->record_options.samples.aggregate,
         .period = 1,
         .period_or_freq_given = true,
         .system_wide = true,
@@ -472,6 +473,8 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
     };
     s.record_options.system_wide = true;
     s.record_options.events = &s.events;
+    if (options->load.mix.parts[WEIR_SIM_AGGREGATE] > 0)
+        s.record_options.samples.aggregate.interval_ns = WEIR_NS_PER_S;
     s.plan.modes = weir_record_modes(&s.record_options);
     s.plan.buffer_bytes = options->record.buffer_bytes;
     s.plan.retained_bytes = options->record.retained_bytes;

@@ -47,7 +47,8 @@ struct weir_simulate_node {
 };
 
 struct weir_simulate_result {
-    struct weir_record_result record; /* as of a recording; record.samples + record.lost_samples equals produced */
+    struct weir_record_result record; /* as of a recording; record.samples, merged_samples and lost_samples
+                                       * are produced in all */
     uint64_t produced;                /* samples that the simulated kernel was asked to write */
     double open_seconds;              /* wall time until all is open, mapped and running */
     double idle_cpu_seconds;          /* user + system time of all threads in idle_ns */
