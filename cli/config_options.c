@@ -33,10 +33,8 @@ static const char *const of_events[] = {"filter", "cgroup"};
 static const struct {
     const char *value, *option;
 } build_id_values[] = {
-    {"cache", "buildid-cache"},
-    {"no-cache", "no-buildid-cache"},
-    {"skip", "no-buildid"},
-    {"mmap", "buildid-mmap"},
+    {"cache", "buildid-cache"}, {"no-cache", "no-buildid-cache"}, {"skip", "no-buildid"},
+    {"mmap", "buildid-mmap"},   {"no-mmap", "no-buildid-mmap"}, /* perf 6.17 */
 };
 
 struct application {
@@ -241,7 +239,7 @@ static int apply_build_id(const struct application *to, const struct weir_config
             return 0;
         return apply_option(to, entry, option, negated, NULL);
     }
-    return fail_value(to, entry, "use cache, no-cache, skip or mmap");
+    return fail_value(to, entry, "use cache, no-cache, skip, mmap or no-mmap");
 }
 
 /* ---- dump-size ---- */

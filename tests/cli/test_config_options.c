@@ -104,8 +104,9 @@ Test(config_options, bad_values_are_refused_by_the_options_own_parser)
     expect_refused("[record]\nfreq\n", "it:2: key 'freq' needs a value: HZ|max", "a line is written KEY = VALUE");
     expect_refused("[record]\nquiet = maybe\n", "it:2: bad value 'maybe' of key 'quiet'", "use true or false");
     expect_refused("[record]\nbuild-id = some\n", "it:2: bad value 'some' of key 'build-id'",
-                   "use cache, no-cache, skip or mmap");
-    expect_refused("[record]\nbuild-id\n", "it:2: bad value '' of key 'build-id'", "use cache, no-cache, skip or mmap");
+                   "use cache, no-cache, skip, mmap or no-mmap");
+    expect_refused("[record]\nbuild-id\n", "it:2: bad value '' of key 'build-id'",
+                   "use cache, no-cache, skip, mmap or no-mmap");
 }
 
 Test(config_options, mistake_is_found_where_the_command_line_goes_before_it)
@@ -299,6 +300,11 @@ Test(config_options, build_id_stands_for_options)
     cr_assert_eq(apply("true"), 0);
     cr_expect_str_eq(set_by("it"), "no-buildid-cache", "negated");
     cr_expect(arguments.options.build_ids.fill_cache);
+    weir_config_set_fini(&set);
+    add(&set.weir, "it", "[record]\nbuildid-mmap\nbuild-id = no-mmap\n");
+    cr_assert_eq(apply("true"), 0);
+    cr_expect_str_eq(set_by("it"), "buildid-mmap", "negated");
+    cr_expect_not(arguments.options.build_ids.in_maps);
 }
 
 Test(config_options, call_graph_is_what_g_stands_for)
