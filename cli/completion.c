@@ -7,6 +7,8 @@
 #include "base/bits.h"
 #include "cli/completion_internal.h"
 #include "cli/presets.h"
+#include "engine/events/branch_filter.h"
+#include "engine/events/sample_clock.h"
 
 static const struct {
     const char *name;
@@ -61,6 +63,55 @@ bool weir_completion_takes_events(const struct weir_option *option)
     return option->argument && strncmp(option->argument, "EVENT", strlen("EVENT")) == 0;
 }
 
+bool weir_completion_takes_user(const struct weir_option *option)
+{
+    return option->argument && strcmp(option->argument, "USER") == 0;
+}
+
+const char *weir_completion_cgroups(const struct weir_option *option)
+{
+    static const struct {
+        const char *argument, *kind;
+    } kinds[] = {{"CGROUP", "cgroup"}, {"UNIT", "unit"}, {"CONTAINER", "container"}};
+    for (size_t i = 0; option->argument && i < WEIR_ARRAY_COUNT(kinds); i++) {
+        if (strncmp(option->argument, kinds[i].argument, strlen(kinds[i].argument)) == 0)
+            return kinds[i].kind;
+    }
+    return NULL;
+}
+
+/* The hierarchy is that of format/cgroup_mount.h. Of an id as many digits as docker shows. */
+const char weir_completion_cgroup_script[] =
+    "    hierarchy=$(awk '$3 == \"cgroup\" && $4 ~ /(^|,)perf_event(,|$)/ && !v1 { v1 = $2 }\n"
+    "        $3 == \"cgroup2\" && !v2 { v2 = $2 } END { print v1 ? v1 : v2 }' /proc/mounts)\n"
+    "    find \"${hierarchy:-/nowhere}\" -mindepth 1 -type d 2>/dev/null | case $1 in\n"
+    "    unit) sed -n 's|.*/\\([^/]*\\.service\\)$|\\1|p; s|.*/\\([^/]*\\.s[cl][a-z]*\\)$|\\1|p' ;;\n"
+    "    container) sed -n 's|.*[/-]\\([0-9a-f]\\{12\\}\\)[0-9a-f]\\{52\\}\\(.scope\\)*$|\\1|p' ;;\n"
+    "    *) sed \"s|^$hierarchy/||\" ;;\n"
+    "    esac\n";
+
+static const char *call_graph_mode(size_t index)
+{
+    static const char *const modes[] = {"fp", "dwarf", "lbr"};
+    return index < WEIR_ARRAY_COUNT(modes) ? modes[index] : NULL;
+}
+
+static const char *preset_name(size_t index)
+{
+    return weir_preset_at(index) ? weir_preset_at(index)->name : NULL;
+}
+
+/* Arguments whose values a table elsewhere has. */
+static const struct {
+    const char *argument;
+    const char *(*value)(size_t index); /* NULL behind the last one */
+} tables[] = {
+    {"PRESET", preset_name},
+    {"CLOCK", weir_sample_clock_name},
+    {"MODE[,SIZE]", call_graph_mode},
+    {"FILTER[,FILTER...]", weir_branch_filter_word},
+};
+
 void weir_completion_append_values(struct weir_buf *text, const struct weir_option *option)
 {
     const char *between = "";
@@ -77,9 +128,12 @@ void weir_completion_append_values(struct weir_buf *text, const struct weir_opti
         at += length;
         at += *at == '|';
     }
-    bool is_preset = option->argument && strcmp(option->argument, "PRESET") == 0;
-    for (size_t i = 0; is_preset && weir_preset_at(i); i++)
-        weir_buf_printf(text, "%s%s", i > 0 ? " " : "", weir_preset_at(i)->name);
+    for (size_t t = 0; option->argument && t < WEIR_ARRAY_COUNT(tables); t++) {
+        if (strcmp(option->argument, tables[t].argument) != 0)
+            continue;
+        for (size_t i = 0; tables[t].value(i); i++)
+            weir_buf_printf(text, "%s%s", i > 0 ? " " : "", tables[t].value(i));
+    }
 }
 
 void weir_completion_append_quoted(struct weir_buf *text, const char *words, const char *quote, const char *special)

@@ -55,6 +55,13 @@ static const char head[] =
     "    if [[ $COMP_WORDBREAKS == *:* ]]; then COMPREPLY=(\"${COMPREPLY[@]#\"${typed%\"${typed##*:}\"}\"}\"); fi\n"
     "}\n"
     "\n"
+    "# The last of a list of words; what stands before it stays.\n"
+    "_weir_complete_list() {\n"
+    "    local before=${cur%\"${cur##*,}\"}\n"
+    "    cur=${cur##*,}\n"
+    "    _weir_offer -P \"$before\" -W \"$1\"\n"
+    "}\n"
+    "\n"
     "_weir_complete_argument() {\n"
     "    local option=$1 known\n"
     "    if [[ \" $files \" == *\" $option \"* ]]; then\n"
@@ -66,13 +73,20 @@ static const char head[] =
     "    elif [[ \";$values\" == *\";$option:\"* ]]; then\n"
     "        known=\";$values\"\n"
     "        known=${known#*\";$option:\"}\n"
-    "        _weir_offer -W \"${known%%;*}\"\n"
+    "        _weir_complete_list \"${known%%;*}\"\n"
+    "    elif [[ \" $users \" == *\" $option \"* ]]; then\n"
+    "        _weir_offer -u\n"
+    "    elif [[ \" $cgroups \" == *\" $option:\"* ]]; then\n"
+    "        known=\" $cgroups \"\n"
+    "        known=${known#*\" $option:\"}\n"
+    "        _weir_complete_list \"$(_weir_cgroups \"${known%% *}\")\"\n"
     "    fi\n"
     "}\n"
     "\n"
     "_weir() {\n"
     "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} first=2 start\n"
-    "    local options='' needs='' may='' files='' processes='' events='' values='' rest='' attached=false\n"
+    "    local options='' needs='' may='' files='' processes='' events='' values='' users='' cgroups='' rest='' "
+    "attached=false\n"
     "    COMPREPLY=()\n";
 
 static const char tail[] =
@@ -173,6 +187,21 @@ static void append_values(struct weir_buf *text, const struct weir_option_table 
     weir_buf_printf(text, "'\n");
 }
 
+/* The spellings of options whose argument lists cgroups, with their kind. */
+static void append_cgroups(struct weir_buf *text, const struct weir_option_table *table)
+{
+    weir_buf_printf(text, "        cgroups='");
+    for (size_t i = 0; weir_option_at(table, i); i++) {
+        const struct weir_option *option = weir_option_at(table, i);
+        const char *kind = weir_completion_cgroups(option);
+        if (kind && option->short_name)
+            weir_buf_printf(text, " -%c:%s", option->short_name, kind);
+        if (kind && option->long_name)
+            weir_buf_printf(text, " --%s:%s", option->long_name, kind);
+    }
+    weir_buf_printf(text, "'\n");
+}
+
 static void append_command(struct weir_buf *text, const struct weir_command *command)
 {
     const char *blank = strchr(command->name, ' ');
@@ -185,6 +214,8 @@ static void append_command(struct weir_buf *text, const struct weir_command *com
     append_chosen(text, "files", &command->options, weir_completion_takes_file);
     append_chosen(text, "processes", &command->options, weir_completion_takes_process);
     append_chosen(text, "events", &command->options, weir_completion_takes_events);
+    append_chosen(text, "users", &command->options, weir_completion_takes_user);
+    append_cgroups(text, &command->options);
     append_values(text, &command->options);
     if (weir_completion_has_workload(command))
         weir_buf_printf(text, "        rest=workload\n");
@@ -222,6 +253,7 @@ void weir_completion_bash(struct weir_buf *text, const struct weir_completion *c
         const char *name = completion->commands[i]->name;
         weir_buf_printf(&commands, "%s%.*s", i > 0 ? " " : "", (int)strcspn(name, " "), name);
     }
+    weir_buf_printf(text, "_weir_cgroups() {\n    local hierarchy\n%s}\n\n", weir_completion_cgroup_script);
     weir_buf_printf(text, "%s    local commands='%s'\n    case \"${COMP_WORDS[1]-} ${COMP_WORDS[2]-}\" in\n", head,
                     weir_buf_str(&commands));
     for (size_t i = 0; i < completion->count; i++)

@@ -17,6 +17,9 @@ static const char head[] = "# Whether the command line has these words behind we
                            "    set -l words (commandline -opc)\n"
                            "    test \"$words[2..]\" = \"$argv\"\n"
                            "end\n"
+                           "function __weir_words\n"
+                           "    printf '%s\\n' $argv\n"
+                           "end\n"
                            "complete -c weir -f\n";
 
 static void append_help(struct weir_buf *text, const char *words)
@@ -36,9 +39,16 @@ static void append_argument(struct weir_buf *text, const struct weir_option *opt
         weir_buf_printf(text, " -x -a '(__fish_complete_pids)'");
     else if (weir_completion_takes_events(option))
         weir_buf_printf(text, " -x -a '(__fish_complete_list , \"weir list --raw-dump 2>/dev/null\")'");
+    else if (weir_completion_takes_user(option))
+        weir_buf_printf(text, " -x -a '(__fish_complete_users)'");
+    else if (weir_completion_cgroups(option))
+        weir_buf_printf(text, " -x -a '(__fish_complete_list , \"__weir_cgroups %s\")'",
+                        weir_completion_cgroups(option));
+    else if (values.used > 0 && strstr(option->argument, "..."))
+        weir_buf_printf(text, " -x -a '(__fish_complete_list , \"__weir_words %s\")'", weir_buf_str(&values));
     else if (option->argument && !option->argument_optional)
         weir_buf_printf(text, " -x");
-    if (values.used > 0)
+    if (values.used > 0 && !strstr(option->argument, "..."))
         weir_buf_printf(text, " -a '%s'", weir_buf_str(&values));
     weir_buf_fini(&values);
 }
@@ -84,7 +94,9 @@ static void append_name(struct weir_buf *text, const char *condition, const stru
 
 void weir_completion_fish(struct weir_buf *text, const struct weir_completion *completion)
 {
-    weir_buf_printf(text, "%s", head);
+    weir_buf_printf(text, "%sfunction __weir_cgroups\n    sh -c '", head);
+    weir_completion_append_quoted(text, weir_completion_cgroup_script, FISH_QUOTE, "\\");
+    weir_buf_printf(text, "' sh $argv\nend\n");
     append_table(text, "__weir_at", completion->top);
     for (size_t i = 0; i < completion->count; i++) {
         const struct weir_command *command = completion->commands[i];

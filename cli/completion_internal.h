@@ -26,8 +26,19 @@ bool weir_completion_takes_process(const struct weir_option *option);
 /* Returns whether the option's argument is a list of events; `weir list --raw-dump` lists their names. */
 bool weir_completion_takes_events(const struct weir_option *option);
 
+/* Returns whether the option's argument is the name of a user. */
+bool weir_completion_takes_user(const struct weir_option *option);
+
+/* Returns which cgroups the option's argument lists: "cgroup", "unit" or "container"; NULL: the argument is something
+ * else. */
+const char *weir_completion_cgroups(const struct weir_option *option);
+
+/* Lines of sh(1) that print the cgroups of this machine as $1 says, one a line. */
+extern const char weir_completion_cgroup_script[];
+
 /* Appends the possible values of an argument, taken from its name in help: "bash zsh fish" from "bash|zsh|fish", "max"
- * from "HZ|max", the names of presets from "PRESET", nothing from "FILE". */
+ * from "HZ|max", the names of presets from "PRESET", and likewise of clocks, call graphs and branch filters, nothing
+ * from "FILE". */
 void weir_completion_append_values(struct weir_buf *text, const struct weir_option *option);
 
 /* Appends text within single quotes of a shell; special: further characters to put a backslash before. */

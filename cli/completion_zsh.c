@@ -27,6 +27,12 @@ static void append_argument(struct weir_buf *text, const struct weir_option *opt
         weir_buf_printf(text, ":_pids");
     else if (weir_completion_takes_events(option))
         weir_buf_printf(text, ":_weir_events");
+    else if (weir_completion_takes_user(option))
+        weir_buf_printf(text, ":_users");
+    else if (weir_completion_cgroups(option))
+        weir_buf_printf(text, ": _weir_words $(_weir_cgroups %s)", weir_completion_cgroups(option));
+    else if (values.used > 0 && strstr(option->argument, "..."))
+        weir_buf_printf(text, ": _weir_words %s", weir_buf_str(&values));
     else if (values.used > 0)
         weir_buf_printf(text, ":(%s)", weir_buf_str(&values));
     else
@@ -112,6 +118,8 @@ void weir_completion_zsh(struct weir_buf *text, const struct weir_completion *co
     weir_buf_printf(text, "_weir_events() {\n  local -a events\n"
                           "  events=(${(f)\"$(weir list --raw-dump 2>/dev/null)\"})\n"
                           "  compset -P '*[,{]'\n  compadd -a events\n}\n");
+    weir_buf_printf(text, "_weir_words() {\n  compset -P '*,'\n  compadd -- \"$@\"\n}\n_weir_cgroups() {\n%s}\n",
+                    weir_completion_cgroup_script);
     weir_buf_printf(text, "_weir() {\n  local -a specs\n  case \"$words[2] $words[3]\" in\n");
     for (size_t i = 0; i < completion->count; i++)
         append_command(text, completion->commands[i]);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cli/target_options.h"
+#include "engine/events/cgroup.h"
 #include "engine/events/event_filter.h"
 #include "engine/events/event_parse.h"
 #include "engine/events/sample_filter.h"
@@ -91,13 +92,14 @@ int weir_event_options_collect_triggers(const struct weir_text_list *texts, cons
     return 0;
 }
 
-int weir_event_options_collect(const struct weir_record_arguments *arguments, struct weir_event_list *events,
-                               struct weir_error *err)
+/* The events of all -e, or the default one. */
+static int collect_all(const struct weir_record_arguments *arguments, struct weir_event_list *events,
+                       struct weir_error *err)
 {
-    events->bpf_build = &arguments->bpf_build;
     if (arguments->events.count == 0) {
         int result = weir_event_list_add_default(events, NULL);
-        return result < 0 ? weir_error_set_errno(err, result, "cannot set up the default event") : 0;
+        if (result < 0)
+            return weir_error_set_errno(err, result, "cannot set up the default event");
     }
     int result = 0;
     size_t cgroups = 0;
@@ -106,9 +108,49 @@ int weir_event_options_collect(const struct weir_record_arguments *arguments, st
         if (result == 0)
             result = weir_target_options_assign_cgroups(arguments, i + 1, events, &cgroups, err);
     }
-    if (result < 0 && err && !err->hint[0])
+    return result == 0 ? weir_target_options_assign_cgroups(arguments, 0, events, &cgroups, err) : result;
+}
+
+/* The events once for each cgroup, as perf stat --for-each-cgroup has them. */
+static int collect_for_each(const struct weir_record_arguments *arguments, const struct weir_cgroup_paths *paths,
+                            struct weir_event_list *events, struct weir_error *err)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < paths->count; i++) {
+        size_t first = events->count;
+        result = collect_all(arguments, events, err);
+        if (result == 0)
+            result = weir_cgroup_assign_path(events, first, paths->at[i], err);
+    }
+    if (result == 0 && arguments->group && paths->count > 1) {
+        weir_error_set(err, -EINVAL, "option '--group': a group has one cgroup, and there are %zu", paths->count);
+        weir_error_hint(err, "put the groups into braces: -e '{A,B}'");
+        return -EINVAL;
+    }
+    return result;
+}
+
+static int collect(const struct weir_record_arguments *arguments, struct weir_event_list *events,
+                   struct weir_error *err)
+{
+    struct weir_cgroup_paths paths = {0};
+    if (arguments->scope_count == 0)
+        return collect_all(arguments, events, err);
+    int result = weir_target_options_find_cgroups(arguments, &paths, err);
+    if (result == 0)
+        result = collect_for_each(arguments, &paths, events, err);
+    weir_cgroup_paths_fini(&paths);
+    return result;
+}
+
+int weir_event_options_collect(const struct weir_record_arguments *arguments, struct weir_event_list *events,
+                               struct weir_error *err)
+{
+    events->bpf_build = &arguments->bpf_build;
+    int result = collect(arguments, events, err);
+    if (result < 0 && err && !err->hint[0] && arguments->events.count > 0)
         weir_error_hint(err, HINT_EVENTS);
-    if (result == 0 && arguments->group)
+    if (result == 0 && arguments->group && arguments->events.count > 0)
         weir_event_list_group(events);
     return result;
 }

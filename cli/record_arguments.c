@@ -38,6 +38,7 @@ void weir_record_arguments_fini(struct weir_record_arguments *arguments)
     free(arguments->pfm);
     free(arguments->filters);
     free(arguments->cgroups);
+    free(arguments->scopes);
     weir_text_list_fini(&arguments->rotate_on);
     weir_text_list_fini(&arguments->snapshot_on);
     free(arguments->on_rotate);

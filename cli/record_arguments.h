@@ -14,6 +14,7 @@
 #include "cli/option.h"
 #include "cli/record_status.h"
 #include "cli/ring_options.h"
+#include "engine/events/cgroup_find.h"
 #include "engine/events/event_list.h"
 #include "engine/session/record.h"
 
@@ -30,6 +31,12 @@ struct weir_record_filter {
 struct weir_record_cgroups {
     const char *names;    /* borrowed from argv */
     size_t events_before; /* number of -e before it */
+};
+
+/* One --unit or --container, or one -G with a pattern. */
+struct weir_record_scope {
+    enum weir_cgroup_kind kind;
+    const char *names; /* borrowed from argv */
 };
 
 /* Not to be copied or moved: options point into it. Texts are borrowed from argv and from configuration files. */
@@ -58,6 +65,8 @@ struct weir_record_arguments {
     size_t filter_count;
     struct weir_record_cgroups *cgroups; /* owned; of -G, in order */
     size_t cgroups_count;
+    struct weir_record_scope *scopes; /* owned; in order; the events of all -e, once for each cgroup of these */
+    size_t scope_count;
     bool group;
     struct weir_bpf_build bpf_build;
     struct weir_text_list rotate_on;   /* --switch-output-event */

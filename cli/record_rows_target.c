@@ -67,15 +67,42 @@ static const struct weir_option options[] = {
     {
         .short_name = 'G',
         .long_name = "cgroup",
-        .argument = "NAME[,NAME...]",
+        .argument = "CGROUP[,CGROUP...]",
         .repeatable = true,
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_target_options_apply_cgroups,
         .section = SECTION,
-        .help = "count the events of the -e before it only in tasks of these cgroups, on whole CPUs",
-        .details = "One cgroup holds for all events so far. Several cgroups hold for one event each, in order; an "
-                   "empty name leaves an event without a cgroup. Names are paths in the hierarchy of version 1 with "
-                   "the perf_event controller or, where there is none, in that of version 2.",
+        .help = "count events only in tasks of these cgroups, on whole CPUs",
+        .details = "One cgroup holds for all events of the -e before it; before the first -e, for all events. Several "
+                   "cgroups hold for one event each, in order; an empty name leaves an event without a cgroup. Names "
+                   "are paths in the hierarchy of version 1 with the perf_event controller or, where there is none, in "
+                   "that of version 2; absolute paths into that hierarchy, too. A pattern, such as "
+                   "'system.slice/*.service', stands for all cgroups that match: each has all events. It implies -a.",
+    },
+    {
+        .long_name = "unit",
+        .argument = "UNIT[,UNIT...]",
+        .repeatable = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_target_options_apply_units,
+        .section = SECTION,
+        .help = "record the tasks of these units of systemd, such as nginx.service",
+        .details = "Services, slices, scopes and so on; .service may be left out. A template, such as getty@, and a "
+                   "pattern stand for all instances that run. Implies -a: events count on all CPUs, or on those of -C, "
+                   "while a task of the unit runs there, also of processes that the unit starts later. Each unit has "
+                   "all events.",
+    },
+    {
+        .long_name = "container",
+        .argument = "CONTAINER[,CONTAINER...]",
+        .repeatable = true,
+        .kind = WEIR_OPTION_CUSTOM,
+        .apply = weir_target_options_apply_containers,
+        .section = SECTION,
+        .help = "record the tasks of these containers, given by the beginning of their ids, or by name",
+        .details = "Containers of docker, podman, containerd, CRI-O and Kubernetes are found by id, those of docker, "
+                   "podman and systemd-nspawn also by name. Names that containerd and CRI-O keep in databases are "
+                   "not: crictl ps --name NAME -q prints the id. Otherwise as --unit.",
     },
     {
         .long_name = "per-thread",

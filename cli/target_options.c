@@ -6,8 +6,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "cli/container_names.h"
 #include "engine/events/cgroup.h"
+#include "engine/events/cgroup_find.h"
 #include "engine/events/user_filter.h"
 #include "engine/kernel/kernel_limits.h"
 
@@ -59,6 +62,70 @@ void weir_target_options_clear_no_inherit(void *arguments)
     record->options.inherit_reads = record->inherit_given = true;
 }
 
+/* ---- cgroups ---- */
+
+static int add_scope(struct weir_record_arguments *record, enum weir_cgroup_kind kind, const char *option,
+                     const char *text, struct weir_error *err)
+{
+    size_t length = strlen(text);
+    if (text[0] == '\0' || text[0] == ',' || text[length - 1] == ',' || strstr(text, ",,")) {
+        weir_error_set(err, -EINVAL, "option '%s': '%s' has an empty name", option, text);
+        weir_error_hint(err, "names with commas between them: %s A,B", option);
+        return -EINVAL;
+    }
+    struct weir_record_scope *scopes = reallocarray(record->scopes, record->scope_count + 1, sizeof(*scopes));
+    if (!scopes)
+        return weir_error_set_errno(err, -ENOMEM, "cannot keep option '%s'", option);
+    record->scopes = scopes;
+    scopes[record->scope_count++] = (struct weir_record_scope){kind, text};
+    return 0;
+}
+
+int weir_target_options_apply_units(void *arguments, const char *text, struct weir_error *err)
+{
+    return add_scope(arguments, WEIR_CGROUP_UNIT, "--unit", text, err);
+}
+
+int weir_target_options_apply_containers(void *arguments, const char *text, struct weir_error *err)
+{
+    return add_scope(arguments, WEIR_CGROUP_CONTAINER, "--container", text, err);
+}
+
+/* A container that no id belongs to may be known by its name. */
+static int find_container(const char *name, struct weir_cgroup_paths *paths, struct weir_error *err)
+{
+    char id[WEIR_CONTAINER_ID_BYTES];
+    int result = weir_cgroup_find(WEIR_CGROUP_CONTAINER, name, NULL, paths, err);
+    if (result != -ENOENT || !weir_container_names_find(name, "", id))
+        return result;
+    return weir_cgroup_find(WEIR_CGROUP_CONTAINER, id, NULL, paths, err);
+}
+
+static int find_scope(const struct weir_record_scope *scope, struct weir_cgroup_paths *paths, struct weir_error *err)
+{
+    int result = 0;
+    for (const char *name = scope->names; result == 0 && *name;) {
+        size_t length = strcspn(name, ",");
+        char *one = strndup(name, length);
+        if (!one)
+            return weir_error_set_errno(err, -ENOMEM, "cannot look for '%s'", scope->names);
+        result = scope->kind == WEIR_CGROUP_CONTAINER ? find_container(one, paths, err)
+                                                      : weir_cgroup_find(scope->kind, one, NULL, paths, err);
+        free(one);
+        name += length + (name[length] == ',');
+    }
+    return result;
+}
+
+int weir_target_options_find_cgroups(const struct weir_record_arguments *arguments, struct weir_cgroup_paths *paths,
+                                     struct weir_error *err)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < arguments->scope_count; i++)
+        result = find_scope(&arguments->scopes[i], paths, err);
+    return result;
+}
+
 int weir_target_options_apply_cgroups(void *arguments, const char *text, struct weir_error *err)
 {
     struct weir_record_arguments *record = arguments;
@@ -67,11 +134,8 @@ int weir_target_options_apply_cgroups(void *arguments, const char *text, struct 
         weir_error_hint(err, "the names of cgroups, which are paths such as user.slice/a,user.slice/b");
         return -EINVAL;
     }
-    if (record->events.count == 0) {
-        weir_error_set(err, -EINVAL, "option '--cgroup' must follow the events that it applies to");
-        weir_error_hint(err, "-e EVENT -G %s", text);
-        return -EINVAL;
-    }
+    if (weir_cgroup_is_pattern(text))
+        return add_scope(record, WEIR_CGROUP_PATTERN, "--cgroup", text, err);
     struct weir_record_cgroups *cgroups = reallocarray(record->cgroups, record->cgroups_count + 1, sizeof(*cgroups));
     if (!cgroups)
         return weir_error_set_errno(err, -ENOMEM, "cannot keep option '--cgroup'");
@@ -129,6 +193,13 @@ int weir_target_options_resolve(struct weir_record_arguments *arguments, const s
     } else if (has_cpus) {
         arguments->options.system_wide = true;
     }
+    if (arguments->scope_count > 0 && (has_ids || arguments->user || arguments->cgroups_count > 0)) {
+        weir_error_set(err, -EINVAL, "options '--unit', '--container' and patterns of -G name all that is recorded");
+        weir_error_hint(err, "leave out -p, -t, -u, and -G without a pattern");
+        return -EINVAL;
+    }
+    if (arguments->scope_count > 0)
+        arguments->options.system_wide = true;
     if (arguments->latency && arguments->options.system_wide && !has_cpus) {
         weir_error_set(err, -EINVAL,
                        "option '--latency' needs tasks: what a whole machine waits for has no meaning yet");

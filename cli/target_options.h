@@ -16,10 +16,18 @@ int weir_target_options_apply_tids(void *arguments, const char *text, struct wei
 int weir_target_options_apply_no_inherit(void *arguments, const char *text, struct weir_error *err);
 void weir_target_options_clear_no_inherit(void *arguments);
 
+int weir_target_options_apply_units(void *arguments, const char *text, struct weir_error *err);
+int weir_target_options_apply_containers(void *arguments, const char *text, struct weir_error *err);
 int weir_target_options_apply_cgroups(void *arguments, const char *text, struct weir_error *err);
 
+/* Finds the cgroups of --unit, --container and patterns of -G. 0; or -errno of weir_cgroup_find() with err. The caller
+ * gives *paths to weir_cgroup_paths_fini() in any case. */
+int weir_target_options_find_cgroups(const struct weir_record_arguments *arguments, struct weir_cgroup_paths *paths,
+                                     struct weir_error *err);
+
 /* Assigns cgroups to events: those of each -G that follows `texts` -e options. Call it after each parsed -e, with
- * *given 0 before the first. 0, -EINVAL or -ENOMEM with err. */
+ * *given 0 before the first; and at the end with 0 for each -G before all -e, whose cgroups are for all events. 0,
+ * -EINVAL or -ENOMEM with err. */
 int weir_target_options_assign_cgroups(const struct weir_record_arguments *arguments, size_t texts,
                                        struct weir_event_list *events, size_t *given, struct weir_error *err);
 

@@ -86,3 +86,8 @@ int weir_branch_filter_parse(const char *text, uint64_t *filter, struct weir_err
     *filter = bits & ~LEVELS ? bits : bits | PERF_SAMPLE_BRANCH_ANY;
     return 0;
 }
+
+const char *weir_branch_filter_word(size_t index)
+{
+    return index < WEIR_ARRAY_COUNT(words) ? words[index].name : NULL;
+}

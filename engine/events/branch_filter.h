@@ -7,6 +7,7 @@
 #ifndef WEIR_ENGINE_EVENTS_BRANCH_FILTER_H
 #define WEIR_ENGINE_EVENTS_BRANCH_FILTER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -16,5 +17,8 @@
  * kind is meant. 0; or -EINVAL with err (the hint names the nearest word), and *filter is unchanged.
  */
 int weir_branch_filter_parse(const char *text, uint64_t *filter, struct weir_error *err);
+
+/* Returns the word of that number, for completions; NULL behind the last one. */
+const char *weir_branch_filter_word(size_t index);
 
 #endif

@@ -47,10 +47,26 @@ int weir_cgroup_assign(struct weir_event_list *list, const char *names, size_t *
     return result < 0 ? weir_error_set_errno(err, result, "cannot keep the cgroups '%s'", names) : 0;
 }
 
+int weir_cgroup_assign_path(struct weir_event_list *list, size_t first, const char *path, struct weir_error *err)
+{
+    int result = 0;
+    for (size_t i = first; result == 0 && i < list->count; i++)
+        result = set_name(&list->events[i], path, strlen(path));
+    return result < 0 ? weir_error_set_errno(err, result, "cannot keep the cgroup '%s'", path) : 0;
+}
+
+/* The part of an absolute path that is below the hierarchy. Other paths, also such as /a, are below it anyway. */
+static const char *below(const char *name, const char *hierarchy)
+{
+    size_t length = strlen(hierarchy);
+    bool is_into = strncmp(name, hierarchy, length) == 0 && (name[length] == '/' || name[length] == '\0');
+    return is_into ? name + length : name;
+}
+
 static int open_one(struct weir_event *event, const char *hierarchy, struct weir_error *err)
 {
     char path[PATH_MAX];
-    int length = snprintf(path, sizeof(path), "%s/%s", hierarchy, event->cgroup);
+    int length = snprintf(path, sizeof(path), "%s/%s", hierarchy, below(event->cgroup, hierarchy));
     int fd = (size_t)length < sizeof(path) ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (fd < 0) {
         int code = (size_t)length < sizeof(path) ? -errno : -ENAMETOOLONG;

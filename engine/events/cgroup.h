@@ -13,10 +13,14 @@
 
 /*
  * Gives events their cgroups, as perf does: names, separated by commas, go to the events in their order; an empty name
- * leaves an event without a cgroup. *given counts the names of all calls (0 before the first call). A single name in
- * all calls goes to every event of the list. 0; -EINVAL with err: more names than events; -ENOMEM.
+ * leaves an event without a cgroup. A name may be an absolute path into the hierarchy. *given counts the names of all
+ * calls (0 before the first call). A single name in all calls goes to every event of the list. 0; -EINVAL with err:
+ * more names than events; -ENOMEM.
  */
 int weir_cgroup_assign(struct weir_event_list *list, const char *names, size_t *given, struct weir_error *err);
+
+/* Gives the events from `first` on one cgroup. 0; -ENOMEM with err. */
+int weir_cgroup_assign_path(struct weir_event_list *list, size_t first, const char *path, struct weir_error *err);
 
 /* Opens the folders of the list's cgroups, each once. mounts NULL: /proc/self/mounts. 0; -ENODEV: no mounted hierarchy
  * knows perf events; -ENOENT: no such cgroup; -EACCES or another errno of open(2); with err and hint. */

@@ -105,3 +105,8 @@ int weir_sample_clock_reference(int32_t id, struct weir_clock_reference *referen
     };
     return 0;
 }
+
+const char *weir_sample_clock_name(size_t index)
+{
+    return index < WEIR_ARRAY_COUNT(clocks) ? clocks[index].name : NULL;
+}

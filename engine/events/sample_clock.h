@@ -7,6 +7,7 @@
 #define WEIR_ENGINE_EVENTS_SAMPLE_CLOCK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -29,5 +30,8 @@ struct weir_clock_reference {
 
 /* Reads both clocks. 0; or -errno with err: the machine has no such clock. */
 int weir_sample_clock_reference(int32_t id, struct weir_clock_reference *reference, struct weir_error *err);
+
+/* Returns the name of that number, for completions; NULL behind the last one. */
+const char *weir_sample_clock_name(size_t index);
 
 #endif

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/bits.h"
 #include "base/buf.h"
 #include "cli/cli.h"
 #include "cli/option.h"
@@ -258,4 +259,27 @@ Test(completion, zsh_completes_folders)
     expect_rest("zsh", ZSH_SPECS("doctor \"\""), ":folder:_files -", true);
     expect_rest("zsh", ZSH_SPECS("bench drain \"\""), ":command:_weir_commands", false);
     expect_rest("zsh", ZSH_SPECS("help \"\""), ":command:_weir_commands", true);
+}
+
+/* ---- values ---- */
+
+static void expect_values(const char *shell, const char *script)
+{
+    static const char *const wanted[] = {"monotonic_raw", "any,ind_call", "any,ind_jmp", "dwarf", "root"};
+    struct weir_buf lines = WEIR_BUF_INIT;
+    if (is_installed(shell))
+        run(shell, "record", script, &lines);
+    for (size_t i = 0; lines.used > 0 && i < WEIR_ARRAY_COUNT(wanted); i++)
+        cr_expect(has_line(&lines, wanted[i], "\n\t"), "%s does not complete %s: %s", shell, wanted[i],
+                  weir_buf_str(&lines));
+    weir_buf_fini(&lines);
+}
+
+Test(completion, values_of_arguments_are_offered, .timeout = 60)
+{
+    expect_values("bash", "source \"$completion\"; for line in \"-k monotonic_\" \"-j any,ind\" \"--call-graph d\" "
+                          "\"-u roo\"; do COMP_WORDS=(weir record $line) COMP_CWORD=3; _weir; "
+                          "printf \"%s\\n\" \"${COMPREPLY[@]}\"; done");
+    expect_values("fish", "source $completion; for line in \"-k monotonic_\" \"-j any,ind\" \"--call-graph d\" "
+                          "\"-u roo\"; complete -C \"weir record $line\"; end");
 }

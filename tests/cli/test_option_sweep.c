@@ -248,6 +248,8 @@ static const struct {
     {"record", "snapshot", {"x", "ee", "e0", "16385G"}, "", "true"},
     {"record", "aux-sample", {"x", "0", "61441", "e"}, "", "true"},
     {"record", "status", {"x", "json:", "json:x", "json:2147483648"}, "", "true"},
+    {"record", "unit", {"no-such-unit", ",", "a,,b"}, "-e cs", "true"},
+    {"record", "container", {"no-such-container", "a,", ",b"}, "-e cs", "true"},
     {"record", "metrics", {"x", "d/.prom", "x.prom,", "x.prom,cpu"}, "", "true"},
     {"record", "control", {"x", "fd:x", "fifo:", "fd:1,2,3"}, "", "true"},
 };

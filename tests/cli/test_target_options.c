@@ -125,6 +125,42 @@ Test(target_options, rules_are_perfs_with_its_first_warning)
     }
 }
 
+Test(target_options, cgroups_before_all_events_are_for_all_of_them)
+{
+    struct weir_event_list events = WEIR_EVENT_LIST_INIT;
+    target_of("-a -G a -e cs -e faults");
+    cr_assert_eq(weir_event_options_collect(&arguments, &events, &err), 0, "%s", err.what);
+    cr_assert_eq(events.count, 2);
+    cr_expect_str_eq(events.events[0].cgroup, "a");
+    cr_expect_str_eq(events.events[1].cgroup, "a");
+    weir_event_list_fini(&events);
+
+    target_of("-a -G a,b -e cs,faults");
+    cr_assert_eq(weir_event_options_collect(&arguments, &events, &err), 0, "%s", err.what);
+    cr_expect_str_eq(events.events[0].cgroup, "a");
+    cr_expect_str_eq(events.events[1].cgroup, "b");
+    weir_event_list_fini(&events);
+
+    target_of("-a -G a");
+    cr_assert_eq(weir_event_options_collect(&arguments, &events, &err), 0, "%s", err.what);
+    cr_assert_eq(events.count, 1);
+    cr_expect_str_eq(events.events[0].cgroup, "a");
+    weir_event_list_fini(&events);
+
+    target_of("-a -G a,b -e cs");
+    cr_assert_eq(weir_event_options_collect(&arguments, &events, &err), -EINVAL);
+    cr_expect_str_eq(err.what, "cgroup 'b' has no event");
+    weir_event_list_fini(&events);
+}
+
+Test(target_options, units_and_containers_imply_whole_cpus)
+{
+    cr_expect(target_of("--unit a true").system_wide);
+    cr_expect(target_of("--container a,b -C 0").system_wide);
+    cr_expect(target_of("-G 'a*' true").system_wide);
+    cr_expect_eq(arguments.scope_count, 1);
+}
+
 Test(target_options, cgroups_are_for_the_events_before_them)
 {
     target_of("-a -e cs -G a -e faults,migrations -G b,c");

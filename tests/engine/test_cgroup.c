@@ -212,6 +212,25 @@ Test(cgroup, paths_below_version_2_and_its_root_are_found)
     fixture_fini(&f);
 }
 
+Test(cgroup, absolute_paths_into_the_hierarchy_are_found)
+{
+    struct fixture f;
+    char names[512];
+    fixture_init(&f, "cs,faults,migrations");
+    make_folder(&f, "v2");
+    make_folder(&f, "v2/a");
+    make_folder(&f, "v2/a/b");
+    add_mount(&f, "v2", "cgroup2", "rw");
+    snprintf(names, sizeof(names), "%s/v2/a/b,/a/b,%s/v2", f.root, f.root);
+    cr_assert_eq(assign(&f, names), 0);
+    cr_assert_eq(weir_cgroup_open(&f.list, f.mounts, &f.err), 0, "%s", f.err.what);
+    struct stat absolute, below;
+    cr_assert_eq(fstat(f.list.events[0].cgroup_fd, &absolute), 0);
+    cr_assert_eq(fstat(f.list.events[1].cgroup_fd, &below), 0);
+    cr_expect_eq(absolute.st_ino, below.st_ino);
+    fixture_fini(&f);
+}
+
 /* -G A with hundreds of tracepoints. */
 Test(cgroup, events_of_one_cgroup_share_its_descriptor)
 {

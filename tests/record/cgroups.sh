@@ -51,3 +51,38 @@ test_cgroups_that_are_not_there() {
     expect_line err "hint: cgroups are the folders there: find $hierarchy -type d"
     expect_files . err
 }
+
+test_units_and_containers_are_recorded() {
+    set_up
+    local load="\"$WEIR_LOAD\" getppid $calls" id
+    id=$(printf 'ab%062d' "$BASHPID")
+    mkdir "$hierarchy/$cgroup/$cgroup@1.service" "$hierarchy/$cgroup/$cgroup@2.service" \
+        "$hierarchy/$cgroup/docker-$id.scope"
+    at_end rmdir "$hierarchy/$cgroup/$cgroup@1.service" "$hierarchy/$cgroup/$cgroup@2.service" \
+        "$hierarchy/$cgroup/docker-$id.scope"
+    # What completion offers.
+    "$WEIR_PROGRAM" help --completion=bash >completion
+    bash -c '. ./completion; for kind in unit container cgroup; do _weir_cgroups $kind; done' >offered
+    expect_line offered "$cgroup@2.service"
+    grep -qx "${id:0:12}" offered || fail "the container is not offered"
+    grep -qx "$cgroup/docker-$id.scope" offered || fail "the cgroup is not offered"
+    record "${tracepoint[@]}" --unit "$cgroup@" -- \
+        sh -c "$load; $(inside "$cgroup/$cgroup@1.service" "$load"); $(inside "$cgroup/$cgroup@2.service" "$load")"
+    expect_eq "calls in two units" "$(getppid_calls it.data)" $((2 * calls))
+    expect_readers_agree it.data
+    record "${tracepoint[@]}" --container "$id" -- sh -c "$load; $(inside "$cgroup/docker-$id.scope" "$load")"
+    expect_eq "calls in the container" "$(getppid_calls it.data)" $calls
+    record -G "$hierarchy/$cgroup" -a "${tracepoint[@]}" -- sh -c "$load; $(inside "$cgroup" "$load")"
+    expect_eq "calls in the cgroup" "$(getppid_calls it.data)" $calls
+}
+
+test_names_that_nothing_has() {
+    set_up
+    weir_record "${tracepoint[@]}" --unit "$cgroup" -- touch ran
+    expect_eq "status" "$status" 129
+    expect_line err "weir: unit '$cgroup.service' is not running: it has no cgroup in $hierarchy"
+    weir_record "${tracepoint[@]}" --container "$cgroup" -- touch ran
+    expect_eq "status" "$status" 129
+    expect_line err "weir: container '$cgroup' is not running: it has no cgroup in $hierarchy"
+    expect_files . err
+}

@@ -71,8 +71,7 @@ END
 
 test_options_that_need_another_before_them() {
     expect_pairs <<'END'
--G / -e cs|must define events before|option '--cgroup' must follow the events that it applies to|129
--a -G / -e cs|must define events before|option '--cgroup' must follow the events that it applies to|129
+-G / -e cs|must define events before|cgroup monitoring only available in system-wide mode|129
 --filter a -e sched:sched_switch|--filter option should follow|option '--filter' must follow a -e tracepoint|129
 -e cs --filter a|does not support address filtering|event cs: sample filter 'a': unknown term 'a'|129
 --exclude-perf -e sched:sched_switch|--exclude-perf option should follow a -e tracepoint option|-|0+
