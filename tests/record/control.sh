@@ -278,6 +278,7 @@ test_recording_ends_when_nobody_renews_its_lease() {
 
 test_lease_needs_a_controller() {
     status=0
+    # shellcheck disable=SC2016 # for the shell in the name space
     XDG_RUNTIME_DIR=$PWD/none unshare -m sh -c \
         'mount -t tmpfs -o ro none /run && "$0" record -a -e cpu-clock --lease 2 -o it.data' "$WEIR_PROGRAM" 2>err ||
         status=$?
