@@ -294,7 +294,7 @@ void weir_report_closing(struct weir_buf *text, const struct weir_record_result 
     weir_text_append(text, context->output_path, strlen(context->output_path));
     weir_buf_printf(text, "%s", context->stamped ? ".<timestamp>" : "");
     if (samples > 0 && result->merged_samples > 0)
-        weir_buf_printf(text, " (%" PRIu64 " samples, with %" PRIu64 " equal ones merged into them)", samples,
+        weir_buf_printf(text, " (%" PRIu64 " samples), with %" PRIu64 " equal ones merged into them", samples,
                         result->merged_samples);
     else if (samples > 0)
         weir_buf_printf(text, " (%" PRIu64 " samples)", samples);
