@@ -14,6 +14,7 @@ void weir_record_arguments_init(struct weir_record_arguments *arguments)
                 .output_fd = STDOUT_FILENO,
                 .synth = {.tasks = true, .maps = true, .cgroups = true},
                 .snapshot_on.hold_off_ms = WEIR_RECORD_HOLD_OFF_DEFAULT_MS,
+                .off_cpu.threshold_ms = WEIR_RECORD_OFF_CPU_DEFAULT_MS,
                 .control = WEIR_CONTROL_SPEC_INIT,
             },
         .cpus = WEIR_CPUSET_INIT,

@@ -253,6 +253,29 @@ static const struct weir_option options[] = {
                    "report.",
     },
     {
+        .long_name = "off-cpu",
+        .negatable = true,
+        .kind = WEIR_OPTION_FLAG,
+        .field = FIELD(options.off_cpu.wanted, bool),
+        .section = SECTION,
+        .help = "record the time that tasks spend off the CPUs, with the stack where they wait",
+        .details = "The event is offcpu-time: the period of a sample is the duration in nanoseconds, its weight the "
+                   "task's state as the kernel numbers it (0: it could run, 1: it slept, 2: it slept "
+                   "uninterruptibly). Shorter stretches than --off-cpu-thresh are summed by task and stack, and the "
+                   "sums become samples at the end. Needs root, or CAP_BPF and CAP_PERFMON, and a kernel with BTF.",
+    },
+    {
+        .long_name = "off-cpu-thresh",
+        .argument = "MS",
+        .kind = WEIR_OPTION_NUMBER,
+        .field = FIELD(options.off_cpu.threshold_ms, uint64_t),
+        .unit = "ms",
+        .max = UINT32_MAX,
+        .default_text = "500",
+        .section = SECTION,
+        .help = "with --off-cpu, make a stretch of MS milliseconds or more a sample of its own; 0: each stretch",
+    },
+    {
         .long_name = "namespaces",
         .negatable = true,
         .kind = WEIR_OPTION_FLAG,

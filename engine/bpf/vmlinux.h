@@ -3,8 +3,8 @@
  * preserve_access_index makes libbpf look each field up in the running kernel's BTF, so that neither order nor size
  * here matters ("BPF CO-RE"). A name after "___" marks another form of a struct, of older or newer kernels.
  *
- * For BPF programs only. Source: include/linux/sched.h, cred.h, uidgid.h, perf_event.h and uapi/linux/bpf.h of Linux
- * 6.12.
+ * For BPF programs only. Source: include/linux/sched.h, pid.h, pid_namespace.h, perf_event.h and uapi/linux/bpf.h of
+ * Linux 6.12.
  */
 #ifndef WEIR_ENGINE_BPF_VMLINUX_H
 #define WEIR_ENGINE_BPF_VMLINUX_H
@@ -16,19 +16,37 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct cred {
-    struct {
-        unsigned int val;
-    } uid;
+struct ns_common {
+    unsigned int inum;
+};
+
+struct pid_namespace {
+    struct ns_common ns;
+};
+
+struct upid {
+    int nr;
+    struct pid_namespace *ns;
+};
+
+struct pid {
+    unsigned int level;
+    struct upid numbers[1]; /* level + 1 of them, from the first namespace inwards */
+};
+
+struct sched_entity {
+    __u64 sum_exec_runtime; /* ns */
 };
 
 struct task_struct {
+    struct sched_entity se;
     unsigned int flags;
     unsigned int __state; /* before Linux 5.14: state */
     int pid;              /* of the thread, in the first PID namespace */
     int tgid;
     __u64 start_time; /* ns, of the monotonic clock */
-    const struct cred *cred;
+    struct task_struct *group_leader;
+    struct pid *thread_pid;
 };
 
 struct task_struct___old {

@@ -78,6 +78,7 @@ static int init_parts(struct weir_reader *reader)
         .marks = &reader->marks,
         .layout = &setup->layout,
         .set = setup->set,
+        .off_cpu_event = setup->set ? weir_event_set_off_cpu_event(setup->set) : -1,
     };
     return result;
 }

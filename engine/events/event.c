@@ -33,8 +33,8 @@ static bool counts_nanoseconds(const struct weir_event *event)
 bool weir_event_counts_samples(const struct weir_event *event)
 {
     const struct perf_event_attr *attr = &event->attr;
-    if (attr->freq || attr->sample_period != 1 ||
-        event->bpf) /* the samples come from a BPF program, not from the count */
+    if (attr->freq || attr->sample_period != 1 || event->bpf ||
+        event->off_cpu) /* the samples come from a BPF program, not from the count */
         return false;
     switch (attr->type) {
     case PERF_TYPE_TRACEPOINT:

@@ -277,6 +277,22 @@ static void configure_samples(struct weir_event *event, const struct weir_event_
         attr->write_backward = event->terms.overwrite;
 }
 
+/* The fields of the file, whatever the options say of other events: the call chain tells where the task waits, the
+ * weight its state (engine/drain/off_cpu_sample.h). */
+static void configure_off_cpu(struct perf_event_attr *attr, const struct weir_event_config *config)
+{
+    attr->sample_period = 1;
+    attr->sample_type = sample_type_of_all(config) | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_WEIGHT;
+    if (config->samples.cgroups)
+        attr->sample_type |= PERF_SAMPLE_CGROUP;
+    attr->inherit = attr->inherit_stat = 0;
+    attr->exclude_callchain_user = config->samples.kernel_callchains;
+    attr->exclude_callchain_kernel = config->samples.user_callchains;
+    /* A BPF program says where the command begins; an event of a CPU cannot wait for its execve(2). */
+    attr->disabled &= !attr->enable_on_exec;
+    attr->enable_on_exec = 0;
+}
+
 /* :S, of a group or of a single event. */
 static void configure_reading(const struct weir_event_list *list, struct weir_event *event,
                               const struct weir_event_config *config)
@@ -465,6 +481,11 @@ static void configure_event(struct weir_event_list *list, size_t index, const st
     configure_common(&event->attr, config, event->leader == index);
     if (event->sideband) {
         configure_sideband(list, event, config);
+        return;
+    }
+    if (event->off_cpu) {
+        configure_off_cpu(&event->attr, config);
+        configure_wakeup(&event->attr, config, config->watermark_bytes);
         return;
     }
     configure_samples(event, config);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "engine/bpf/off_cpu.h"
 
 static void event_fini(struct weir_event *event)
 {
@@ -90,6 +91,19 @@ int weir_event_list_add_text_pokes(struct weir_event_list *list)
     if (result == 0)
         list->events[list->count - 1].all_tasks = true;
     return result;
+}
+
+int weir_event_list_add_off_cpu(struct weir_event_list *list)
+{
+    int result = append_named(list, WEIR_OFF_CPU_EVENT);
+    if (result < 0)
+        return result;
+    struct weir_event *event = &list->events[list->count - 1];
+    event->attr.type = PERF_TYPE_SOFTWARE;
+    event->attr.config = PERF_COUNT_SW_BPF_OUTPUT;
+    event->off_cpu = true;
+    event->all_tasks = true;
+    return 0;
 }
 
 /* Moves one event towards the front. */

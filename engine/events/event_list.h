@@ -38,6 +38,10 @@ void weir_event_list_truncate(struct weir_event_list *list, size_t count);
  * records. It needs no more privileges than the target. 0 or -ENOMEM. */
 int weir_event_list_add_sideband(struct weir_event_list *list);
 
+/* Appends the event of off-CPU time, before the side events. Its samples can be of any task of a CPU, so that it is
+ * opened on each CPU for all tasks. 0 or -ENOMEM. */
+int weir_event_list_add_off_cpu(struct weir_event_list *list);
+
 /*
  * Appends, behind the sideband event, a side event that is opened on each CPU for all tasks. If the config asks for
  * them, it carries the context switches of all tasks, and changes of the kernel's code (TEXT_POKE, and KSYMBOL of code

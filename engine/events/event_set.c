@@ -29,6 +29,15 @@ uint64_t weir_event_set_fds_needed(const struct weir_event_set_size *size)
            (uint64_t)size->side_events * size->side_places * size->side_tasks;
 }
 
+int weir_event_set_off_cpu_event(const struct weir_event_set *set)
+{
+    for (unsigned event = 0; event < set->event_count; event++) {
+        if (set->list->events[event].off_cpu)
+            return (int)event;
+    }
+    return -1;
+}
+
 static void close_slots(struct weir_event_set *set, size_t first, size_t end)
 {
     for (size_t i = first; set->fds && set->ids && i < end; i++) {
@@ -232,13 +241,25 @@ static void toggle_events(struct weir_event_set *set, bool sideband, int (*verb)
     toggle_leaders(set, sideband, verb);
 }
 
+/* Measures off-CPU time while its event is on: the kernel takes samples of an enabled event only. So the measuring is
+ * enabled after the event, and disabled before it. */
+static void measure_off_cpu(const struct weir_event_set *set)
+{
+    if (set->off_cpu)
+        weir_off_cpu_enable(set->off_cpu, set->on[weir_event_set_off_cpu_event(set)]);
+}
+
 void weir_event_set_toggle(struct weir_event_set *set, unsigned event, bool on)
 {
     weir_assert(set->list->events[event].leader == event);
     set->disables += set->on[event] && !on;
     set->on[event] = on;
     int (*verb)(void *ctx, int fd) = on ? set->kernel->ops->event_enable : set->kernel->ops->event_disable;
+    if (!on)
+        measure_off_cpu(set);
     toggle_event(set, event, verb);
+    if (on)
+        measure_off_cpu(set);
     if (!is_inherited(set, event))
         return;
     weir_clock_pause_ns(FORK_NS);
@@ -282,11 +303,13 @@ void weir_event_set_enable(struct weir_event_set *set, bool sideband)
 {
     (void)note_toggled(set, sideband, true);
     toggle_events(set, sideband, set->kernel->ops->event_enable);
+    measure_off_cpu(set);
 }
 
 void weir_event_set_disable_samples(struct weir_event_set *set)
 {
     set->disables += note_toggled(set, false, false);
+    measure_off_cpu(set);
     toggle_events(set, false, set->kernel->ops->event_disable);
 }
 
@@ -310,6 +333,8 @@ static int read_count(const struct weir_event_set *set, unsigned event, size_t s
 
 void weir_event_set_end(struct weir_event_set *set)
 {
+    if (set->off_cpu)
+        weir_off_cpu_end(set->off_cpu);
     weir_event_set_disable(set);
     weir_event_set_pause(set, WEIR_PAUSE_END, true);
     set->ended = true;

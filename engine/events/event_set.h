@@ -51,6 +51,7 @@
 #include "base/cpuset.h"
 #include "base/error.h"
 #include "base/notice.h"
+#include "engine/bpf/off_cpu.h"
 #include "engine/bpf/sample_filter_program.h"
 #include "engine/events/event_config.h"
 #include "engine/events/event_list.h"
@@ -102,6 +103,7 @@ struct weir_event_set {
     /* Borrowed; NULL: none. Sets of trigger events of the same recording. Set before threads start and open as long as
      * they run: samples can carry their ids (engine/drain/record_rename.h). */
     const struct weir_event_set *asking[WEIR_EVENT_SETS_ASKING];
+    struct weir_off_cpu *off_cpu; /* borrowed; measures while its event of the list is enabled; NULL: no such event */
     unsigned disables; /* how often events were disabled, or removed with their CPU, while they could count */
 };
 
@@ -125,6 +127,7 @@ struct weir_event_set_setup {
     const struct weir_event_config *config; /* attrs are configured again after a fallback */
     const struct weir_kernel_limits *limits;
     const struct weir_notice_sink *notices;
+    struct weir_off_cpu *off_cpu; /* borrowed, loaded; NULL: the list has no event of off-CPU time */
     bool exclude_follows; /* weir_event_set_exclude_tasks() will set the filters: the kernel takes one per event */
 };
 
@@ -166,6 +169,9 @@ int weir_event_set_fd(const struct weir_event_set *set, unsigned event, unsigned
 
 /* The index of the sideband event; the events behind it are side events, too. */
 unsigned weir_event_set_sideband(const struct weir_event_set *set);
+
+/* The index of the event of off-CPU time; -1: there is none. Any thread. */
+int weir_event_set_off_cpu_event(const struct weir_event_set *set);
 
 /* ---- rings ---- */
 

@@ -75,6 +75,7 @@ static int allocate(struct weir_event_set *set, const struct weir_event_set_setu
     set->targets = setup->targets;
     set->event_count = (unsigned)setup->list->count;
     set->side_only_watermark_bytes = setup->config->side_only_watermark_bytes;
+    set->off_cpu = setup->off_cpu;
     int result = setup->per_thread ? place_tasks(set, setup) : place_cpus(set, setup);
     if (result < 0)
         return result;
@@ -239,6 +240,12 @@ struct perf_event_attr weir_event_set_attr_at(const struct weir_event_set *set, 
         attr.context_switch = 0;
     if (set->places[place].side_only)
         attr.wakeup_watermark = set->side_only_watermark_bytes;
+    if (set->list->events[event].off_cpu) { /* the samples of the file are made of this (drain/off_cpu_sample.h) */
+        attr.sample_type &=
+            ~(uint64_t)(PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_CGROUP);
+        attr.sample_type |= PERF_SAMPLE_RAW;
+        attr.exclude_callchain_user = attr.exclude_callchain_kernel = 0;
+    }
     return attr;
 }
 

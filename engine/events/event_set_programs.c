@@ -8,10 +8,12 @@ int weir_event_set_direct_outputs(const struct weir_event_set *set, unsigned pla
     for (unsigned event = 0; event < set->event_count; event++) {
         const struct weir_event *described = &set->list->events[event];
         int fd = weir_event_set_fd(set, event, place, 0);
-        if (!described->bpf || fd < 0)
-            continue;
-        int result =
-            weir_bpf_programs_set_output(described->bpf, described->bpf_index, (unsigned)set->places[place].cpu, fd);
+        unsigned cpu = (unsigned)set->places[place].cpu;
+        int result = 0;
+        if (described->bpf && fd >= 0)
+            result = weir_bpf_programs_set_output(described->bpf, described->bpf_index, cpu, fd);
+        else if (described->off_cpu && fd >= 0)
+            result = weir_off_cpu_set_output(set->off_cpu, cpu, fd);
         if (result < 0)
             return result;
     }
@@ -61,5 +63,9 @@ int weir_event_set_start_programs(const struct weir_event_set *set, const struct
     }
     for (size_t i = 0; result == 0 && i < set->list->bpf_count; i++)
         result = weir_bpf_programs_attach(set->list->bpf[i], notices, err);
+    if (result == 0 && set->off_cpu)
+        result = weir_off_cpu_attach(set->off_cpu, err);
+    if (result == 0 && set->off_cpu) /* of a command: the programs wait for its execve(2) */
+        weir_off_cpu_enable(set->off_cpu, set->on[weir_event_set_off_cpu_event(set)]);
     return result;
 }

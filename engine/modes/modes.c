@@ -64,11 +64,13 @@ static const struct weir_mode_row rows[WEIR_MODE_COUNT] = {
     [WEIR_MODE_CONTINUES_WITHOUT_IDS] = {"continues-without-ids", "events", NULL},
     [WEIR_MODE_TAIL] = {"tail", "events", "--tail-synthesize", .example = "--tail-synthesize"},
     [WEIR_MODE_AGGREGATE] = {"aggregate", "events", "--aggregate"},
+    [WEIR_MODE_OFF_CPU] = {"off-cpu", "events", "--off-cpu", BIT(WEIR_MODE_SEVERAL_EVENTS)},
 };
 
 static const char hint_append_aux[] = "only a recording without AUX areas can be continued: name another file (-o)";
 static const char hint_overwrite_aux[] = "-S has the kernel keep the newest trace";
 static const char hint_kept[] = "-M 64M keeps the newest 64 MiB of samples, -M 30s those of half a minute";
+static const char hint_off_cpu_kept[] = "the sums of short stretches are of the whole time, not of the newest samples";
 static const char hint_append[] = "a recording in one file that is not compressed can be continued";
 static const char hint_full_stream[] = "a stream takes no disk space; weir waits for its consumer in any case";
 static const char hint_full_kcore[] =
@@ -122,6 +124,12 @@ static const struct weir_mode_rule rules[] = {
     {WEIR_MODE_KCORE, WEIR_MODE_STREAM, .hint = "a directory cannot go to standard output: name one with -o"},
     {WEIR_MODE_KCORE, WEIR_MODE_PER_THREAD,
      .hint = "the kernel reports changes of its code by CPU: leave out --per-thread"},
+    {WEIR_MODE_OFF_CPU, WEIR_MODE_PER_THREAD,
+     .hint = "a task is away when its time is known: only rings of CPUs take it; leave out --per-thread"},
+    {WEIR_MODE_OFF_CPU, WEIR_MODE_APPEND, .hint = "name another file (-o)"},
+    {WEIR_MODE_OFF_CPU, WEIR_MODE_AGGREGATE, .hint = "--off-cpu-thresh says which stretches off the CPUs are summed"},
+    {WEIR_MODE_OFF_CPU, WEIR_MODE_MEMORY, .hint = hint_off_cpu_kept},
+    {WEIR_MODE_OFF_CPU, WEIR_MODE_OVERWRITE, .hint = hint_off_cpu_kept},
     {WEIR_MODE_TIME_NAMES, WEIR_MODE_STREAM, 0, what_series_stream, hint_series},
     {WEIR_MODE_ON_ROTATE, WEIR_MODE_STREAM, 0, what_series_stream, hint_series},
     {WEIR_MODE_TIME_NAMES, WEIR_MODE_KCORE, 0, what_series_kcore, hint_series},

@@ -30,6 +30,7 @@ int weir_data_path_open_events(struct weir_data_path *path, struct weir_error *e
                                          .config = &plan->config,
                                          .limits = &plan->machine->limits,
                                          .notices = plan->options->notices,
+                                         .off_cpu = path->setup.off_cpu,
                                          .exclude_follows = plan->options->exclude_self,
                                      },
                                      err);

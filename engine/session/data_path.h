@@ -28,7 +28,8 @@ struct weir_data_path_setup { /* all pointers are borrowed until close() */
     const struct weir_kernel *kernel;
     const struct weir_clock *clock; /* monotonic */
     const struct weir_targets *targets;
-    bool pins_readers; /* the CPUs of the plan exist on this machine, so readers are pinned to them */
+    struct weir_off_cpu *off_cpu; /* loaded; NULL: without --off-cpu */
+    bool pins_readers;            /* the CPUs of the plan exist on this machine, so readers are pinned to them */
     /* Called while a thread waits for an output that another process may hold up (weir_pipeline_setup). */
     void (*while_waiting)(void *ctx);
     void *waiting_ctx;

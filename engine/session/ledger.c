@@ -78,6 +78,14 @@ static void add_drained(const struct weir_pipeline *pipeline, struct weir_record
     }
 }
 
+/* Adds the samples that weir itself has written: sums of off-CPU time, under the id of the first CPU. */
+static void add_sums(const struct weir_event_set *set, struct weir_record_result *result)
+{
+    int event = weir_event_set_off_cpu_event(set);
+    if (event >= 0)
+        row_at(result, 0, (unsigned)event)->written += result->off_cpu.sums;
+}
+
 /* Whether the event also counts occurrences in sleeping tasks, for which the kernel makes no sample. */
 static bool counts_sleepers(const struct weir_event_set *set, const struct weir_ledger_row *row)
 {
@@ -256,6 +264,7 @@ int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *
     }
     add_retired(set, result);
     add_drained(pipeline, result, weir_event_set_sideband(set));
+    add_sums(set, result);
     add_vanished(set, pipeline, result, lost);
     add_overwritten(set, result);
     add_cut_off(set, result);

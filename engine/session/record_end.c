@@ -102,6 +102,9 @@ static int drain(struct weir_recording *recording, struct weir_error *err)
     int described = options->tail_synthesize ? weir_beginning_synthesize(&recording->beginning, err) : 0;
     bool asked = asks_at_end || recording->files.rotation.taken_back;
     weir_pipeline_stop_readers(&recording->path.pipeline, weir_snapshots_keep_end(&recording->snapshots, asked));
+    if (recording->off_cpu && described == 0)
+        described = weir_off_cpu_measurement_finish(recording->off_cpu, events, &recording->path.pipeline,
+                                                    recording->result, options->notices, err);
     return described;
 }
 
@@ -138,6 +141,7 @@ void weir_recording_release(struct weir_recording *recording)
     weir_timeline_fini(&recording->timeline);
     weir_file_facts_fini(&recording->facts); /* before the events, which own the names */
     weir_data_path_close(&recording->path);
+    weir_off_cpu_free(recording->off_cpu);
     weir_sideband_host_fini(&recording->sideband); /* after the readers, which write to its tees */
     weir_beginning_fini(&recording->beginning);
     weir_disk_guard_fini(&recording->guard);

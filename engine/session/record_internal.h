@@ -23,6 +23,7 @@
 #include "engine/session/lease.h"
 #include "engine/session/machine_facts.h"
 #include "engine/session/metrics.h"
+#include "engine/session/off_cpu_measurement.h"
 #include "engine/session/record.h"
 #include "engine/session/recording_plan.h"
 #include "engine/session/sideband_host.h"
@@ -63,6 +64,7 @@ struct weir_recording {
     struct weir_workload workload;
     struct weir_cpu_follower cpu_follower;
     struct weir_targets targets;
+    struct weir_off_cpu *off_cpu; /* owned; NULL: without --off-cpu */
     struct weir_data_path path;
     struct weir_event_toggle toggle;
     struct weir_snapshots snapshots;

@@ -140,7 +140,10 @@ static int start_programs(struct weir_recording *recording, struct weir_error *e
     const struct weir_notice_sink *notices = recording->options->notices;
     tell_timer_storm(recording);
     recording->told_programs = weir_event_set_tell_programs(&recording->path.events, notices);
-    return weir_event_set_start_programs(&recording->path.events, notices, err);
+    int result = weir_event_set_start_programs(&recording->path.events, notices, err);
+    if (result == 0 && recording->off_cpu)
+        result = weir_off_cpu_measurement_find_tasks(recording->off_cpu, &recording->plan, err);
+    return result;
 }
 
 /* ---- the first file ---- */
@@ -271,6 +274,9 @@ static void while_waiting(void *ctx)
 int weir_recording_open(struct weir_recording *recording, struct weir_error *err)
 {
     int result = find_targets(recording, err);
+    if (result == 0 && weir_modes_have(&recording->plan.modes, WEIR_MODE_OFF_CPU))
+        result = weir_off_cpu_measurement_open(&recording->off_cpu, &recording->plan, &recording->targets,
+                                               recording->workload.pid, err);
     if (result < 0)
         return result;
     weir_data_path_init(&recording->path,
@@ -279,6 +285,7 @@ int weir_recording_open(struct weir_recording *recording, struct weir_error *err
                             .kernel = &weir_kernel_linux,
                             .clock = &weir_clock_monotonic,
                             .targets = &recording->targets,
+                            .off_cpu = recording->off_cpu,
                             .pins_readers = weir_topology_is_this_machine(recording->machine.topology),
                             .while_waiting = while_waiting,
                             .waiting_ctx = recording,

@@ -26,6 +26,7 @@
 #define WEIR_RECORD_COMPRESSION_DEFAULT 1 /* -z */
 #define WEIR_RECORD_COMPRESSION_MAX     22
 #define WEIR_RECORD_HOLD_OFF_DEFAULT_MS 1000u
+#define WEIR_RECORD_OFF_CPU_DEFAULT_MS  500u       /* as perf 6.16 */
 #define WEIR_RECORD_FREQ_MAX            UINT64_MAX /* -F max: the rate that kernel.perf_event_max_sample_rate allows */
 
 struct weir_synth_choice { /* --synth: parts of the earlier state to describe; the kernel is always described */
@@ -68,6 +69,11 @@ enum weir_record_on_full { /* --on-full: the reaction to a full file system (eng
     WEIR_RECORD_ON_FULL_SUSPEND, /* without keep_free_bytes for a file only */
 };
 
+struct weir_off_cpu_options {
+    bool wanted;           /* --off-cpu */
+    uint64_t threshold_ms; /* --off-cpu-thresh: shorter stretches are summed */
+};
+
 struct weir_rotation_options { /* several files, one after another */
     bool enabled;       /* --switch-output in any form; SIGUSR2 and the control channel may then ask for a rotation */
     uint64_t bytes;     /* rotate when a file has so many; 0: not by size */
@@ -108,6 +114,7 @@ struct weir_record_options {
     bool exclude_self;              /* --exclude-perf */
 
     struct weir_sample_options samples;
+    struct weir_off_cpu_options off_cpu;
     bool no_switch_events; /* --no-switch-events: no context switches, even where a decoder of an AUX area needs them */
     struct weir_synth_choice synth;
     struct weir_guests

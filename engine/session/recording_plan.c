@@ -189,12 +189,14 @@ static int check_outputs_of_programs(const struct weir_recording_plan *plan, str
     return 0;
 }
 
-/* ---- side events ---- */
+/* ---- events of weir's own ---- */
 
-static int add_side_events(struct weir_recording_plan *plan, struct weir_error *err)
+static int add_own_events(struct weir_recording_plan *plan, struct weir_error *err)
 {
     struct weir_event_list *events = plan->options->events;
-    int result = weir_event_list_add_sideband(events);
+    int result = weir_modes_have(&plan->modes, WEIR_MODE_OFF_CPU) ? weir_event_list_add_off_cpu(events) : 0;
+    if (result == 0)
+        result = weir_event_list_add_sideband(events);
     if (result == 0 && weir_modes_need_event_of_all_tasks(&plan->modes))
         result = weir_event_list_add_text_pokes(events);
     return result < 0 ? weir_error_set_errno(err, result, "cannot add events") : 0;
@@ -240,7 +242,7 @@ static int choose_event_modes(struct weir_recording_plan *plan, const bool *with
     plan->config.overwrite = overwrite;
     set_mode(plan, WEIR_MODE_OVERWRITE, overwrite);
     set_mode(plan, WEIR_MODE_AUX, plan->aux.mode != WEIR_AUX_NONE);
-    set_mode(plan, WEIR_MODE_SEVERAL_EVENTS, events->count > 1);
+    set_mode(plan, WEIR_MODE_SEVERAL_EVENTS, events->count > 1 || weir_modes_have(&plan->modes, WEIR_MODE_OFF_CPU));
     set_mode(plan, WEIR_MODE_READ_COUNTS, events->count > 0 && events->events[0].sample_read);
     set_mode(plan, WEIR_MODE_CONTINUES_WITH_IDS, without_ids && !*without_ids);
     set_mode(plan, WEIR_MODE_CONTINUES_WITHOUT_IDS, without_ids && *without_ids);
@@ -278,7 +280,7 @@ int weir_recording_plan_make(struct weir_recording_plan *plan, const struct weir
     weir_aux_plan_apply(&plan->aux, &plan->config);
     set_mode(plan, WEIR_MODE_ALL_TASKS, plan->config.all_switches || plan->config.text_pokes);
     plan->config.without_ids = weir_modes_leave_out_ids(&plan->modes);
-    result = add_side_events(plan, err);
+    result = add_own_events(plan, err);
     return result == 0 && options->samples.aggregate.interval_ns > 0 ? check_merging(plan, err) : result;
 }
 

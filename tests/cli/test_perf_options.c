@@ -91,8 +91,8 @@ Test(perf_options, option_that_weir_lacks_is_refused_with_what_to_do_instead)
 Test(perf_options, negation_of_an_option_that_weir_lacks_is_refused_alike)
 {
     struct weir_error err;
-    parse_refused("--no-off-cpu", &err);
-    cr_expect_str_eq(err.what, "option '--no-off-cpu' of perf record is not in weir");
+    parse_refused("--no-mmap-flush", &err);
+    cr_expect_str_eq(err.what, "option '--no-mmap-flush' of perf record is not in weir");
 }
 
 Test(perf_options, option_that_both_have_has_the_same_letter_and_argument)

@@ -121,6 +121,8 @@ static const char *const refused[] = {
     "--pfm-events",
     "--synth",
     "--num-thread-synthesize",
+    "--off-cpu-thresh",
+    "--off-cpu-thresh -1",
     "--proc-map-timeout",
     "--status",
     "--metrics",
