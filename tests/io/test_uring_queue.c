@@ -257,6 +257,21 @@ Test(uring_queue, one_enter_starts_and_reaps_all)
     close_rig(&rig);
 }
 
+/* A caller comes again once a write has completed. */
+Test(uring_queue, sync_is_refused_while_the_queue_is_full)
+{
+    struct rig rig;
+    open_on_memory(&rig, 0);
+    for (unsigned i = 0; i < DEPTH; i++)
+        cr_assert_eq(submit(&rig, i, WEIR_IO_BUFFERED, -1), 0);
+    cr_expect_eq(ops->sync(rig.queue, rig.fd, &rig), -EBUSY);
+    cr_expect_eq(reap_one(&rig).result, BYTES);
+    cr_expect_eq(ops->sync(rig.queue, rig.fd, &rig), 0);
+    for (unsigned i = 1; i < DEPTH + 1; i++)
+        cr_expect_geq(reap_one(&rig).result, 0);
+    close_rig(&rig);
+}
+
 /* The ring of this process. */
 static int ring_fd(void)
 {
