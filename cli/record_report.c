@@ -7,6 +7,7 @@
 #include "base/bits.h"
 #include "base/clock.h"
 #include "base/size_text.h"
+#include "cli/ledger_table.h"
 #include "cli/value.h"
 #include "format/text_out.h"
 
@@ -16,8 +17,6 @@
 #define PER_MILLE         10.0 /* of a percent */
 #define US_PER_MS         1000.0
 #define PERCENT_SHOWN_MIN 0.01 /* two decimals */
-#define EVENT_COLUMN_MAX  40
-#define EVENT_COLUMN_MIN  5
 
 /* Losses of one kind (samples, or sideband records), by cause and place. */
 struct losses {
@@ -326,24 +325,6 @@ void weir_report_closing(struct weir_buf *text, const struct weir_record_result 
                         result->discarded_bytes);
 }
 
-/* The width of the event column: the longest name, within bounds. */
-static int event_column(const struct weir_record_result *result)
-{
-    size_t width = EVENT_COLUMN_MIN;
-    for (size_t i = 0; i < result->event_count; i++)
-        width = weir_max_u64(width, strlen(result->event_names[i]));
-    return (int)weir_min_u64(width, EVENT_COLUMN_MAX);
-}
-
-static void append_row(struct weir_buf *text, int width, const char *event, const struct weir_ledger_row *row)
-{
-    weir_buf_printf(text,
-                    "  %-*.*s %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64 " %14" PRIu64
-                    " %9" PRIu64 " %14" PRIu64 " %16" PRIu64 "\n",
-                    width, width, event, row->written, row->merged, row->evicted, row->shed, row->lost_ring_full,
-                    row->lost_write_failed, row->cut_off, row->filtered, row->counted);
-}
-
 /* What a thread compresses in a second of its own time. */
 static void append_compression(struct weir_buf *text, const struct weir_record_result *result)
 {
@@ -393,28 +374,7 @@ static void append_pressure(struct weir_buf *text, const struct weir_record_resu
 
 void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *result)
 {
-    int width = event_column(result);
-    struct weir_ledger_row total = {0};
-    size_t silent = 0;
-    bool of_tasks = is_of_tasks(result);
-    weir_buf_printf(text, "%s  %-*s %14s %14s %14s %14s %14s %14s %9s %14s %16s\n", of_tasks ? "   TASK" : "  CPU",
-                    width, "EVENT", "WRITTEN", "MERGED", "EVICTED", "SHED", "LOST IN RING", "LOST WRITING", "CUT OFF",
-                    "FILTERED", "COUNTED");
-    for (size_t i = 0; i < result->ledger_count; i++) {
-        const struct weir_ledger_row *row = &result->ledger[i];
-        if ((row->written | row->merged | row->evicted | row->shed | row->lost_ring_full | row->lost_write_failed |
-             row->counted) == 0) {
-            silent++;
-            continue;
-        }
-        weir_buf_printf(text, "%*d", of_tasks ? 7 : 5, place_number(row));
-        append_row(text, width, result->event_names[row->event], row);
-        if (!is_sideband(result, row))
-            weir_ledger_row_add(&total, row);
-    }
-    weir_buf_printf(text, of_tasks ? "    all" : "  all");
-    append_row(text, width, "samples", &total);
-
+    size_t silent = weir_ledger_table_append(text, result);
     char ring[WEIR_SIZE_TEXT_BYTES], pool[WEIR_SIZE_TEXT_BYTES];
     weir_size_format(result->ring_bytes, ring);
     weir_size_format(result->pool_bytes, pool);

@@ -30,6 +30,12 @@ static bool counts_nanoseconds(const struct weir_event *event)
     return is_of_scheduler(event, names, WEIR_ARRAY_COUNT(names));
 }
 
+bool weir_event_is_clock(const struct perf_event_attr *attr)
+{
+    return attr->type == PERF_TYPE_SOFTWARE &&
+           (attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
 bool weir_event_counts_samples(const struct weir_event *event)
 {
     const struct perf_event_attr *attr = &event->attr;
@@ -40,7 +46,7 @@ bool weir_event_counts_samples(const struct weir_event *event)
     case PERF_TYPE_TRACEPOINT:
         return !counts_nanoseconds(event);
     case PERF_TYPE_SOFTWARE:
-        return attr->config != PERF_COUNT_SW_CPU_CLOCK && attr->config != PERF_COUNT_SW_TASK_CLOCK;
+        return !weir_event_is_clock(attr);
     default:
         return attr->type == PERF_TYPE_BREAKPOINT;
     }

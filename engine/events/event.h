@@ -142,6 +142,9 @@ bool weir_event_fall_back_to_user(struct weir_event *event);
  */
 bool weir_event_counts_samples(const struct weir_event *event);
 
+/* Whether the event is cpu-clock or task-clock: it counts nanoseconds, and the kernel has a timer for it. */
+bool weir_event_is_clock(const struct perf_event_attr *attr);
+
 /*
  * Whether a task's count of an event that counts its samples includes occurrences while the task sleeps. The kernel
  * gives the tracepoints of waking a task to the woken task, too (users of __perf_task(), include/trace/events/sched.h).

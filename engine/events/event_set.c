@@ -350,13 +350,10 @@ void weir_event_set_end(struct weir_event_set *set)
         weir_bpf_programs_detach(set->list->bpf[i]);
 }
 
-/* cpu-clock and task-clock have a timer of the kernel each, on each CPU. */
 static bool is_storm(const struct perf_event_attr *attr)
 {
-    bool is_timer = attr->type == PERF_TYPE_SOFTWARE &&
-                    (attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK);
     uint64_t hz = attr->freq ? attr->sample_freq : attr->sample_period > 0 ? WEIR_NS_PER_S / attr->sample_period : 0;
-    return is_timer && hz >= WEIR_TIMER_STORM_HZ;
+    return weir_event_is_clock(attr) && hz >= WEIR_TIMER_STORM_HZ;
 }
 
 const char *weir_event_set_timer_storm(const struct weir_event_set *set)

@@ -39,7 +39,7 @@ static bool occurs_all_the_time(const struct weir_event *event)
     if (event->terms.given & (WEIR_TERM_PERIOD | WEIR_TERM_FREQ))
         return false;
     if (attr->type == PERF_TYPE_SOFTWARE)
-        return attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK;
+        return weir_event_is_clock(attr);
     return attr->type != PERF_TYPE_TRACEPOINT && attr->type != PERF_TYPE_BREAKPOINT;
 }
 

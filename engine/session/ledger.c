@@ -22,9 +22,11 @@ static int allocate(const struct weir_event_set *set, struct weir_record_result 
     result->ledger_count = (size_t)set->place_count * set->event_count;
     result->ledger = calloc(result->ledger_count, sizeof(*result->ledger));
     result->event_names = calloc(set->event_count, sizeof(*result->event_names));
-    bool is_whole = result->ledger && result->event_names;
+    result->event_is_clock = calloc(set->event_count, sizeof(*result->event_is_clock));
+    bool is_whole = result->ledger && result->event_names && result->event_is_clock;
     for (unsigned event = 0; is_whole && event < set->event_count; event++) {
         result->event_names[event] = strdup(set->list->events[event].name);
+        result->event_is_clock[event] = weir_event_is_clock(&set->list->events[event].attr);
         is_whole = result->event_names[event] != NULL;
     }
     if (!is_whole)

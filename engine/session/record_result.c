@@ -21,8 +21,10 @@ void weir_record_result_fini(struct weir_record_result *result)
     for (size_t i = 0; result->event_names && i < result->event_count; i++)
         free(result->event_names[i]);
     free(result->event_names);
+    free(result->event_is_clock);
     free(result->ledger);
     result->event_names = NULL;
+    result->event_is_clock = NULL;
     result->ledger = NULL;
     result->event_count = result->ledger_count = 0;
 }

@@ -91,7 +91,8 @@ struct weir_record_result {
     uint64_t longest_delay_ns;                            /* of a timer of the coordinator; it expires every second */
     struct weir_ledger_row *ledger;                       /* owned; by place, then event */
     size_t ledger_count;
-    char **event_names; /* owned; by event index */
+    char **event_names;   /* owned; by event index */
+    bool *event_is_clock; /* owned; by event index: its counts are nanoseconds; NULL: none is known to be */
     size_t event_count;
     size_t side_event; /* index of the first side event; from this event on, rows are not of samples */
     struct weir_loss losses[WEIR_LOSS_CAUSES]; /* lost_samples by cause, with hints (loss_advice.h) */

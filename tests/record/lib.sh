@@ -165,24 +165,19 @@ while_stopped() {
 }
 
 # ledger_column COLUMN [EVENT]: the sum over all CPUs. Columns: written merged evicted shed lost_in_ring lost_writing
-# cut_off filtered counted.
+# cut_off filtered counted. A column that the table leaves out is 0.
 ledger_column() {
-    local column
-    case $1 in
-    written) column=3 ;; merged) column=4 ;; evicted) column=5 ;; shed) column=6 ;;
-    lost_in_ring) column=7 ;; lost_writing) column=8 ;; cut_off) column=9 ;;
-    filtered) column=10 ;; counted) column=11 ;;
-    esac
-    awk -v column="$column" -v event="${2:-}" '
-        $2 == "EVENT" { inside = 1; next }
-        inside && $1 == "all" { if (event == "") print $column; else print sum + 0; exit }
-        inside && $2 == event { sum += $column }' err
+    local title=${1//_/ }
+    awk -F '  +' -v title="${title^^}" -v event="${2:-}" '
+        $3 == "EVENT" { inside = 1; for (i = 4; i <= NF; i++) if ($i == title) column = i; next }
+        inside && $2 == "all" { print (event != "" ? sum : column ? $column : 0) + 0; exit }
+        inside && $3 == event && column { sum += $column }' err
 }
 
 # Whether the ledger is there, and has the event.
 has_ledger() {
-    awk -v event="${1:-}" '$2 == "EVENT" { inside = 1; next }
-        inside && (event == "" ? $1 == "all" : $2 == event) { found = 1 }
+    awk -F '  +' -v event="${1:-}" '$3 == "EVENT" { inside = 1; next }
+        inside && (event == "" ? $2 == "all" : $3 == event) { found = 1 }
         END { exit !found }' err
 }
 

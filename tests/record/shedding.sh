@@ -17,11 +17,10 @@ behind() {
 
 # cpu_column CPU COLUMN EVENT: one number of the ledger.
 cpu_column() {
-    local column
-    case $2 in written) column=3 ;; shed) column=5 ;; lost_in_ring) column=6 ;; counted) column=9 ;; esac
-    awk -v cpu="$1" -v event="$3" -v column="$column" '
-        $2 == "EVENT" { inside = 1; next }
-        inside && $1 == cpu && $2 == event { sum += $column }
+    local title=${2//_/ }
+    awk -F '  +' -v cpu="$1" -v event="$3" -v title="${title^^}" '
+        $3 == "EVENT" { inside = 1; for (i = 4; i <= NF; i++) if ($i == title) column = i; next }
+        inside && $2 == cpu && $3 == event && column { sum += $column }
         END { print sum + 0 }' err
 }
 
