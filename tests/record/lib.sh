@@ -152,8 +152,8 @@ release_gate() { echo >&9; }
 # Samples by the closing line.
 told_samples() {
     grep -q '^\[ weir record: Captured and wrote ' err || fail "no closing line"
-    local ratio='\(, compressed (.*)\)\?'
-    sed -n "s/^\[ weir record: Captured and wrote .* (\([0-9]*\) samples)$ratio \]$/\1/p" err | grep . || echo 0
+    local ratio='\(, compressed (.*)\)\?' merged='\(, with [0-9]* equal ones merged into them\)\?'
+    sed -n "s/^\[ weir record: Captured and wrote .* (\([0-9]*\) samples)$merged$ratio \]$/\1/p" err | grep . || echo 0
 }
 
 # While the recorder is stopped its rings fill up; the workload stops it, makes the load and lets it go on.
