@@ -149,6 +149,13 @@ static const struct weir_preset presets[] = {
                     {EVENTS("kvm:kvm_entry", "kvm:kvm_exit")}}}},
     },
     {
+        .name = "offcpu",
+        .summary = "the time that tasks spend off the CPUs, with the stack where they wait",
+        .readers = "perf report, perf script",
+        .options = OPTIONS({"off-cpu", NULL}),
+        .steps = {{{{EVENTS("dummy")}}}},
+    },
+    {
         .name = "mem",
         .summary = "loads and stores with their addresses, sources and latencies",
         .readers = "perf mem report",

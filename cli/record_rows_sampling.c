@@ -58,10 +58,12 @@ static const struct weir_option options[] = {
         .apply = weir_preset_apply_name,
         .section = SECTION,
         .help = "record what 'perf PRESET record' does: sched, lock, kmem, kmem-page, timechart, timechart-io, trace, "
-                "kwork, kvm, mem or c2c; 'weir list presets' shows the options and events of each",
-        .details = "A preset stands in front of the command line, wherever it is typed. An option of the command line "
-                   "replaces that of the preset, also -F its -c, and -p, -t, -u and --per-thread its -a. Events of -e "
-                   "are added to those of the preset. Several presets are joined.",
+                "kwork, kvm, offcpu, mem or c2c; 'weir list presets' shows the options and events of each",
+        .details =
+            "A preset stands in front of the command line, wherever it is typed. An option of the command line "
+            "replaces that of the preset, also -F its -c, and -p, -t, -u and --per-thread its -a. Events of -e "
+            "are added to those of the preset. Several presets are joined. perf has no command for offcpu, which is "
+            "--off-cpu alone.",
     },
     {
         .long_name = "filter",

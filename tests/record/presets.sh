@@ -128,6 +128,18 @@ pairs() {
         END { print count + 0 }'
 }
 
+test_offcpu() {
+    if ! grep -q 'bpf-skeletons: \[ on' <<<"$("$WEIR_PROGRAM" version --build-options)"; then
+        skip "this weir was built without clang or bpftool"
+    fi
+    [ -e /sys/kernel/btf/vmlinux ] || skip "the kernel has no BTF"
+    record --preset offcpu -o it.data -- sleep 1
+    perf script -i it.data -F period,event 2>/dev/null |
+        awk '/offcpu-time:/ { sum += $1 } END { print int(sum / 1e6) }' >ms
+    expect_at_least "milliseconds that sleep waits" "$(cat ms)" 990
+    expect_eq "samples of the CPU" "$(perf script -i it.data -F event 2>/dev/null | grep -vc offcpu-time: || true)" 0
+}
+
 test_options_of_the_user_join_those_of_the_preset() {
     record --preset trace -e cpu-clock -m 64 -v -o it.data -- "$WEIR_LOAD" getppid 100
     perf evlist -i it.data 2>/dev/null | grep -v '^#\|^dummy' | paste -sd ' ' >events
