@@ -242,11 +242,12 @@ int weir_target_options_fill(struct weir_record_arguments *arguments, struct wei
 static const char *needs_tasks(const struct weir_record_arguments *arguments)
 {
     const struct weir_record_options *options = &arguments->options;
-    return options->per_thread     ? "--per-thread records single tasks"
-           : options->no_inherit   ? "-i leaves out new tasks"
-           : options->inherit_stat ? "-s reads the counts of single tasks"
-           : arguments->latency    ? "--latency is for tasks"
-                                   : NULL;
+    return options->per_thread       ? "--per-thread records single tasks"
+           : options->no_inherit     ? "-i leaves out new tasks"
+           : options->inherit_stat   ? "-s reads the counts of single tasks"
+           : arguments->latency      ? "--latency is for tasks"
+           : options->off_cpu.wanted ? "--off-cpu knows users by itself"
+                                     : NULL;
 }
 
 int weir_target_options_filter_user(struct weir_record_arguments *arguments, struct weir_event_list *events,
