@@ -1,6 +1,7 @@
 #include "engine/bpf/sample_filter_program.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -47,6 +48,15 @@ static const char *folder_of(const char *folder)
 
 /* ---- a program of our own ---- */
 
+/* Whether the kernel lends programs no way to the sample. Reads all of the kernel's types: for failures only. */
+static bool lacks_samples(void)
+{
+    struct btf *types = btf__load_vmlinux_btf();
+    bool lacks = types && btf__find_by_name_kind(types, "bpf_cast_to_kern_ctx", BTF_KIND_FUNC) < 0;
+    btf__free(types);
+    return lacks;
+}
+
 static int load(struct weir_skeleton **made, const char *user, uint32_t filters, uint32_t events,
                 const struct weir_notice_sink *notices, struct weir_error *err)
 {
@@ -61,7 +71,7 @@ static int load(struct weir_skeleton **made, const char *user, uint32_t filters,
     weir_skeleton_size_map(skeleton, "filters", filters);
     weir_skeleton_size_map(skeleton, "events", events);
     result = weir_skeleton_load(skeleton, err);
-    if (result == -ESRCH) { /* libbpf's code for a function that the kernel does not have: bpf_cast_to_kern_ctx() */
+    if (result < 0 && result != -EPERM && lacks_samples()) {
         result =
             weir_error_set(err, -EOPNOTSUPP, "%s needs a kernel whose BPF programs can read samples: Linux 6.2", user);
         weir_error_hint(err, "older kernels filter tracepoints only: -e SYSTEM:NAME --filter 'FIELD > 1'");
