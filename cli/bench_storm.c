@@ -16,6 +16,7 @@
 #include "cli/exit_status.h"
 #include "cli/option.h"
 #include "cli/print.h"
+#include "cli/surroundings.h"
 #include "engine/bench/storm.h"
 
 #define LOAD      "Load"
@@ -184,6 +185,7 @@ const struct weir_command weir_bench_storm_command = {
     .description = description,
     .exits = weir_exit_meanings_of_bench,
     .examples = examples,
+    .environment = weir_environment_of_programs,
     .options = {.command = "weir bench storm", WEIR_OPTION_ONE_PART(options)},
 };
 

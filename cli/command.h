@@ -20,13 +20,21 @@ struct weir_exit_meaning {
     const char *meaning;
 };
 
+/* A file or an environment variable that a command minds. */
+struct weir_surrounding {
+    const char *name; /* "perf.data"; NULL ends a list */
+    const char *meaning;
+};
+
 struct weir_command {
-    const char *name;                      /* "record", "bench drain" */
-    const char *summary;                   /* one phrase without capital letter and full stop */
-    const char *const *usages;             /* forms of the arguments behind the name; NULL-terminated */
-    const char *const *description;        /* paragraphs; NULL-terminated */
-    const struct weir_exit_meaning *exits; /* ends with a NULL status */
-    const struct weir_example *examples;   /* ends with a NULL line; NULL: none */
+    const char *name;                           /* "record", "bench drain" */
+    const char *summary;                        /* one phrase without capital letter and full stop */
+    const char *const *usages;                  /* forms of the arguments behind the name; NULL-terminated */
+    const char *const *description;             /* paragraphs; NULL-terminated */
+    const struct weir_exit_meaning *exits;      /* ends with a NULL status */
+    const struct weir_example *examples;        /* ends with a NULL line */
+    const struct weir_surrounding *files;       /* ends with a NULL name; NULL: none */
+    const struct weir_surrounding *environment; /* beside weir_environment_of_all; as files */
     struct weir_option_table options;
 };
 

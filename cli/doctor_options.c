@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "cli/exit_status.h"
+#include "cli/surroundings.h"
 
 #define FIELD(name, type) WEIR_OPTION_FIELD(struct weir_doctor_arguments, name, type)
 #define OUTPUT            "Output"
@@ -66,6 +67,7 @@ const struct weir_command weir_doctor_command = {
     .description = description,
     .exits = exits,
     .examples = examples,
+    .files = weir_files_of_limits,
     .options = {.command = "weir doctor", WEIR_OPTION_ONE_PART(options)},
 };
 

@@ -11,6 +11,7 @@
 #include "base/suggest.h"
 #include "cli/exit_status.h"
 #include "cli/input_options.h"
+#include "cli/surroundings.h"
 #include "cli/value.h"
 
 #define INPUT  "Input"
@@ -129,6 +130,7 @@ const struct weir_command weir_dump_command = {
     .description = description,
     .exits = weir_exit_meanings_of_reading,
     .examples = examples,
+    .files = weir_files_of_reading,
     .options = {.command = "weir dump", WEIR_OPTION_ONE_PART(options)},
 };
 

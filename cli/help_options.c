@@ -48,12 +48,21 @@ static const char *const description[] = {
     NULL,
 };
 
+static const struct weir_example examples[] = {
+    {"weir help record", "All options of weir record."},
+    {"weir record -h snapshot", "Only those whose name or sentence has that word."},
+    {"weir help --man record | man -l -", "The man page, where none is installed."},
+    {"source <(weir help --completion bash)", "The shell completes weir's commands from now on."},
+    {NULL, NULL},
+};
+
 const struct weir_command weir_help_command = {
     .name = "help",
     .summary = "describe a command, print its man page, or make a shell complete it",
     .usages = usages,
     .description = description,
     .exits = weir_exit_meanings,
+    .examples = examples,
     .options = {.command = "weir help", WEIR_OPTION_ONE_PART(help_options)},
 };
 

@@ -7,6 +7,7 @@
 #include "base/bits.h"
 #include "cli/exit_status.h"
 #include "cli/input_options.h"
+#include "cli/surroundings.h"
 
 #define OTHER "Other options"
 
@@ -73,6 +74,7 @@ const struct weir_command weir_info_command = {
     .description = info_description,
     .exits = weir_exit_meanings_of_reading,
     .examples = info_examples,
+    .files = weir_files_of_reading,
     .options = {.command = "weir info", WEIR_OPTION_ONE_PART(info_options)},
 };
 
@@ -133,6 +135,7 @@ const struct weir_command weir_verify_command = {
     .description = verify_description,
     .exits = verify_exits,
     .examples = verify_examples,
+    .files = weir_files_of_reading,
     .options = {.command = "weir verify", WEIR_OPTION_ONE_PART(verify_options)},
 };
 

@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "cli/exit_status.h"
+#include "cli/surroundings.h"
 
 #define FIELD(name, type) WEIR_OPTION_FIELD(struct weir_list_arguments, name, type)
 #define OUTPUT            "Output"
@@ -68,6 +69,7 @@ const struct weir_command weir_list_command = {
     .description = description,
     .exits = weir_exit_meanings,
     .examples = examples,
+    .files = weir_files_of_events,
     .options = {.command = "weir list", WEIR_OPTION_ONE_PART(options)},
 };
 

@@ -7,7 +7,9 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "cli/exit_status.h"
 #include "cli/option.h"
+#include "cli/surroundings.h"
 
 /* Appends words as running text on its own line(s). */
 static void append_escaped(struct weir_buf *text, const char *words)
@@ -60,7 +62,7 @@ static void append_head(struct weir_buf *text, const char *command, const char *
                     command ? " " : "", command ? command : "");
     weir_buf_printf(text, ".TH ");
     append_page_name(text, command, true);
-    weir_buf_printf(text, " 1 \"\" weir \"weir manual\"\n.SH NAME\n");
+    weir_buf_printf(text, " 1 " WEIR_RELEASE_DATE " \"weir " WEIR_VERSION "\" \"weir manual\"\n.SH NAME\n");
     append_page_name(text, command, false);
     weir_buf_printf(text, " \\- ");
     append_line(text, summary);
@@ -103,24 +105,45 @@ static void append_options(struct weir_buf *text, const struct weir_option_table
     }
 }
 
+/* An entry of a list: a name and its sentence. */
+static void append_entry(struct weir_buf *text, const char *name, const char *meaning)
+{
+    weir_buf_printf(text, ".TP\n.B ");
+    append_line(text, name);
+    append_line(text, meaning);
+}
+
 static void append_exit_status(struct weir_buf *text, const struct weir_exit_meaning *exits)
 {
     weir_buf_printf(text, ".SH EXIT STATUS\n");
-    for (; exits->status; exits++) {
-        weir_buf_printf(text, ".TP\n.B ");
-        append_line(text, exits->status);
-        append_line(text, exits->meaning);
-    }
+    for (; exits->status; exits++)
+        append_entry(text, exits->status, exits->meaning);
+}
+
+static void append_surroundings(struct weir_buf *text, const struct weir_surrounding *surroundings)
+{
+    for (; surroundings && surroundings->name; surroundings++)
+        append_entry(text, surroundings->name, surroundings->meaning);
+}
+
+static void append_environment(struct weir_buf *text, const struct weir_surrounding *of_command)
+{
+    weir_buf_printf(text, ".SH ENVIRONMENT\n");
+    append_surroundings(text, of_command);
+    append_surroundings(text, weir_environment_of_all);
+}
+
+static void append_files(struct weir_buf *text, const struct weir_surrounding *files)
+{
+    weir_buf_printf(text, ".SH FILES\n");
+    append_surroundings(text, files);
 }
 
 static void append_examples(struct weir_buf *text, const struct weir_example *examples)
 {
     weir_buf_printf(text, ".SH EXAMPLES\n");
-    for (; examples->line; examples++) {
-        weir_buf_printf(text, ".TP\n.B ");
-        append_line(text, examples->line);
-        append_line(text, examples->effect);
-    }
+    for (; examples->line; examples++)
+        append_entry(text, examples->line, examples->effect);
 }
 
 void weir_man_text(struct weir_buf *text, const struct weir_command *command)
@@ -139,10 +162,19 @@ void weir_man_text(struct weir_buf *text, const struct weir_command *command)
     }
     append_options(text, &command->options);
     append_exit_status(text, command->exits);
-    if (command->examples)
-        append_examples(text, command->examples);
+    append_environment(text, command->environment);
+    if (command->files)
+        append_files(text, command->files);
+    append_examples(text, command->examples);
     weir_buf_printf(text, ".SH SEE ALSO\n.BR weir (1),\n.BR perf\\-record (1),\n.BR perf_event_open (2)\n");
 }
+
+static const struct weir_example examples[] = {
+    {"weir doctor", "What limits recordings on this machine."},
+    {"weir record -a -g -F 99 sleep 10", "The whole machine for ten seconds."},
+    {"weir report", "The recording as a page, report.html."},
+    {NULL, NULL},
+};
 
 void weir_man_overview(struct weir_buf *text, const struct weir_command *const *commands, size_t count)
 {
@@ -150,12 +182,21 @@ void weir_man_overview(struct weir_buf *text, const struct weir_command *const *
     weir_buf_printf(text, ".SH SYNOPSIS\n.nf\n"
                           "\\fBweir\\fR COMMAND [ARGUMENT...]\n"
                           "\\fBweir \\-\\-version\\fR | \\fB\\-\\-help\\fR\n"
-                          ".fi\n.SH COMMANDS\n");
+                          ".fi\n.SH DESCRIPTION\n");
+    append_line(text,
+                "Records perf events of a whole machine with one reader per CPU, into one perf.data file that perf, "
+                "hotspot and others read. Shows, checks and repairs recordings.");
+    weir_buf_printf(text, ".SH COMMANDS\n");
     for (size_t i = 0; i < count; i++) {
         weir_buf_printf(text, ".TP\n.BR ");
         append_page_name(text, commands[i]->name, false);
         weir_buf_printf(text, " (1)\n");
         append_sentence(text, commands[i]->summary);
     }
-    weir_buf_printf(text, ".SH SEE ALSO\n.BR perf (1),\n.BR perf_event_open (2)\n");
+    append_exit_status(text, weir_exit_meanings);
+    append_environment(text, weir_environment_of_recording);
+    append_files(text, weir_files_of_weir);
+    append_examples(text, examples);
+    weir_buf_printf(text, ".SH SEE ALSO\n.BR weir\\-snapshot (3),\n.BR weir\\-probes (7),\n.BR perf (1),\n"
+                          ".BR perf_event_open (2)\n");
 }

@@ -11,6 +11,7 @@
 #include "cli/perf_options.h"
 #include "cli/record_rows.h"
 #include "cli/ring_options.h"
+#include "cli/surroundings.h"
 #include "cli/target_options.h"
 #include "engine/aux/aux_events.h"
 #include "engine/events/event_config.h"
@@ -45,6 +46,39 @@ static const struct weir_example examples[] = {
     {"weir record -a -g sleep 10", "Call chains of the whole machine for ten seconds."},
     {"weir record -F 99 -p 4242", "99 samples per second of one process, until it ends or Ctrl-C."},
     {"weir record -a -e raw_syscalls:sys_enter -c 1 -m 4M make", "Every system call while make runs."},
+    {"weir record -a -z -o - sleep 10 | perf report -i -", "A stream, compressed, into a program that reads it."},
+    {"weir record -a --kcore -o kernel.dir sleep 10", "A directory, with a copy of the kernel's code."},
+    {"weir record -e cpu-clock --append -o perf.data make", "Continues a recording of the same events."},
+    {"weir record -f -o perf.data make", "Overwrites perf.data also if it is of another user."},
+    {"weir record -a --sync --max-size 1G sleep 60", "Survives a power cut, and takes 1 GiB at most."},
+    {"weir record -a --switch-output=1m --switch-max-files 60 --on-rotate ./upload",
+     "A file per minute, of which the last hour stays; ./upload gets the name of each."},
+    {"weir record -a --timestamp-filename sleep 10", "One file that has the time in its name."},
+    {"weir record -a --switch-output=1G --keep-free=5G --on-full=rotate",
+     "Files of 1 GiB; the oldest goes when less than 5 GiB are free."},
+    {"weir record --switch-output-event oom:mark_victim -a -e cpu-clock",
+     "The next file begins when the kernel kills for want of memory."},
+    {"weir record -a -g -M 30s --snapshot-keep 4",
+     "A flight recorder: the last 30 seconds reach a file of their own at each SIGUSR2."},
+    {"weir record -a --overwrite --tail-synthesize sleep 60",
+     "The kernel's rings keep the newest samples, which reach the file at the end."},
+    {"weir record -M 64M --snapshot-on sched:sched_process_exit --snapshot-on-exit make",
+     "Snapshots by an event, and one at the end."},
+    {"weir record -e cpu-clock -M 64M --snapshot-on crash --ftrace-snapshot make",
+     "A snapshot when the command crashes, and one of ftrace beside it."},
+    {"weir record -e intel_pt//u -S -p 4242", "An instruction trace, of which SIGUSR2 takes a snapshot."},
+    {"weir record -e intel_pt//u --aux-sample -e cycles:u make", "A piece of instruction trace in each sample."},
+    {"weir record --per-thread -s -p 4242", "A ring for each thread of the process, and its counts."},
+    {"weir record -a --threads=package --shed=stacks sleep 60",
+     "A reader per package; stacks are cut before samples are lost to a slow disk."},
+    {"weir record -D 1000 --sample-identifier make", "Without the first second, with ids in each record."},
+    {"weir record -a -g -F 99 --aggregate=10s sleep 600", "Equal samples of ten seconds become one."},
+    {"weir record --off-cpu -g -p 4242", "Where a process waits, beside where it runs."},
+    {"weir record --preset sched make", "The events of perf sched, for perf sched timehist."},
+    {"weir record -a -e cpu-clock --filter 'period > 1000' sleep 1", "Some samples only."},
+    {"weir record -a --metrics weir.prom --lease 60 --control fifo:ctl,ack",
+     "Metrics for Prometheus; the recording ends when its controller is silent for a minute."},
+    {"weir record -a -e cpu-clock --dry-run -v", "The plan, memory and descriptors; records nothing."},
     {NULL, NULL},
 };
 
@@ -55,6 +89,8 @@ const struct weir_command weir_record_command = {
     .description = description,
     .exits = weir_exit_meanings_of_recording,
     .examples = examples,
+    .files = weir_files_of_recording,
+    .environment = weir_environment_of_recording,
     .options = {.command = "weir record",
                 .parts = parts,
                 .part_count = WEIR_ARRAY_COUNT(parts),

@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "cli/exit_status.h"
 #include "cli/input_options.h"
+#include "cli/surroundings.h"
 
 #define FORM  "Form of the report"
 #define OTHER "Other options"
@@ -174,6 +175,8 @@ const struct weir_command weir_report_command = {
     .description = description,
     .exits = weir_exit_meanings_of_reading,
     .examples = examples,
+    .files = weir_files_of_symbols,
+    .environment = weir_environment_of_reports,
     .options = {.command = "weir report", WEIR_OPTION_ONE_PART(options)},
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/bits.h"
 #include "cli/exit_status.h"
+#include "cli/surroundings.h"
 #include "cli/value.h"
 
 static const struct weir_exit_meaning exits[] = {
@@ -56,6 +57,8 @@ const struct weir_command weir_status_command = {
     .description = status_description,
     .exits = exits,
     .examples = status_examples,
+    .files = weir_files_of_running,
+    .environment = weir_environment_of_running,
     .options = {.command = "weir status", WEIR_OPTION_ONE_PART(status_options)},
 };
 
@@ -152,6 +155,8 @@ const struct weir_command weir_top_command = {
     .description = top_description,
     .exits = exits,
     .examples = top_examples,
+    .files = weir_files_of_running,
+    .environment = weir_environment_of_top,
     .options = {.command = "weir top", WEIR_OPTION_ONE_PART(top_options)},
 };
 

@@ -7,6 +7,7 @@
 #include "base/bits.h"
 #include "cli/exit_status.h"
 #include "cli/input_options.h"
+#include "cli/surroundings.h"
 
 #define INPUT  "Input"
 #define OUTPUT "Output"
@@ -77,6 +78,7 @@ const struct weir_command weir_unwind_command = {
     .description = description,
     .exits = weir_exit_meanings_of_reading,
     .examples = examples,
+    .files = weir_files_of_reading,
     .options = {.command = "weir unwind", WEIR_OPTION_ONE_PART(options)},
 };
 

@@ -8,12 +8,14 @@
 #include <criterion/parameterized.h>
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bits.h"
 #include "cli/cli.h"
 #include "cli/man.h"
 #include "cli/option.h"
+#include "engine/modes/modes.h"
 #include "tests/cli/golden.h"
 
 #define NAME_BYTES 64
@@ -285,6 +287,72 @@ Test(help, man_pages_in_docs_are_those_of_the_tables)
     weir_man_overview(&text, commands, command_count);
     golden_expect(GOLDEN_MAN, "weir.1", &text);
     weir_buf_fini(&text);
+}
+
+Test(help, man_pages_have_all_sections_in_order)
+{
+    static const char *const sections[] = {".SH NAME",        ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH EXIT STATUS",
+                                           ".SH ENVIRONMENT", ".SH EXAMPLES", ".SH SEE ALSO"};
+    for (size_t c = 0; c < command_count; c++) {
+        struct weir_buf text = WEIR_BUF_INIT;
+        weir_man_text(&text, commands[c]);
+        const char *at = weir_buf_str(&text);
+        for (size_t i = 0; i < WEIR_ARRAY_COUNT(sections); i++) {
+            const char *next = strstr(at, sections[i]);
+            cr_assert(next, "%s: no %s behind the others", commands[c]->name, sections[i]);
+            at = next;
+        }
+        cr_expect(commands[c]->examples && commands[c]->examples->line, "%s: no example", commands[c]->name);
+        weir_buf_fini(&text);
+    }
+}
+
+/* Whether the words of a line have the option: --NAME, --NAME=..., -X, or -X with its argument. */
+static bool uses(const char *line, const struct weir_option *option)
+{
+    char words[1024], *rest = words;
+    snprintf(words, sizeof(words), "%s", line);
+    for (char *word = strsep(&rest, " "); word; word = strsep(&rest, " ")) {
+        bool is_long = strncmp(word, "--", 2) == 0;
+        if (is_long && strncmp(word + 2, option->long_name, strcspn(word + 2, "=")) == 0 &&
+            option->long_name[strcspn(word + 2, "=")] == '\0')
+            return true;
+        if (!is_long && word[0] == '-' && option->short_name && word[1] == option->short_name)
+            return true;
+    }
+    return false;
+}
+
+Test(help, each_mode_of_a_recording_has_an_example)
+{
+    const struct weir_command *record = command_named("record");
+    for (unsigned mode = 0; mode < WEIR_MODE_COUNT; mode++) {
+        const char *name = weir_mode_row((enum weir_mode)mode)->option;
+        if (!name || strncmp(name, "--", 2) != 0)
+            continue;
+        bool negated;
+        const struct weir_option *option = weir_option_find(&record->options, name + 2, &negated);
+        cr_assert(option, "%s", name);
+        const struct weir_example *example = record->examples;
+        while (example->line && !uses(example->line, option))
+            example++;
+        cr_expect(example->line, "no example of weir record has %s", name);
+    }
+}
+
+/* The pages that no table makes. */
+Test(help, man_pages_by_hand_have_the_same_date_and_version)
+{
+    static const char *const pages[] = {"weir-probes.7", "weir-snapshot.3"};
+    static const char end[] = " " WEIR_RELEASE_DATE " \"weir " WEIR_VERSION "\" \"weir manual\"";
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(pages); i++) {
+        char path[4096], line[512];
+        snprintf(path, sizeof(path), "%s/%s", getenv("WEIR_MAN_DIR"), pages[i]);
+        FILE *page = fopen(path, "r");
+        cr_assert(page && fgets(line, sizeof(line), page), "%s", path);
+        cr_expect(strstr(line, end), "%s has not%s: %s", pages[i], end, line);
+        fclose(page);
+    }
 }
 
 static void expect_wrapped(const char *words, unsigned column, unsigned indent, const char *expected)

@@ -1,5 +1,7 @@
 """Runs or checks the commands of a tutorial, for scripts/tutorial: tutorial.py refresh|check WEIR FILE.
 
+FILE may be a man page for `check`: the commands are those of its section EXAMPLES.
+
 A block of the file that begins with ```console has lines "$ COMMAND"; a backslash at the end continues the command.
 The lines up to the next command are its output, of which `refresh` keeps as many as the number behind the word console
 says. Blocks of other kinds are checked and not run.
@@ -104,6 +106,13 @@ def of_weir(line):
             skipped = False
 
 
+def as_document(page):
+    """The examples of a man page, as lines of a document."""
+    examples = "\n".join(page).partition("\n.SH EXAMPLES\n")[2].partition("\n.SH ")[0]
+    lines = re.findall(r"^\.TP\n\.B (.*)$", examples, re.MULTILINE)
+    return ["```"] + [line.replace(r"\-", "-").replace(r"\e", "\\") for line in lines] + ["```"]
+
+
 def check(weir, lines):
     """Prints each command that weir refuses; returns how many calls were checked, and how many refused."""
     checked = refused = 0
@@ -113,15 +122,15 @@ def check(weir, lines):
                 [line] for line in re.sub(r"\\\n\s*", "", "\n".join(lines[start:end])).split("\n")]
             for command in found:
                 for words in of_weir(" ".join(line.rstrip("\\") for line in command)):
-                    records = words[:1] == ["record"]
                     words = [re.sub(r"^\$\w+$", str(os.getpid()), word) for word in words]
-                    if records:
+                    if words[:1] == ["record"]:
                         words.insert(1, "--dry-run")
                     done = subprocess.run([weir] + words, cwd=folder, stdin=subprocess.DEVNULL, text=True, timeout=60,
                                           capture_output=True, check=False, errors="replace",
                                           env=dict(os.environ, WEIR_CONFIG="/dev/null"))
                     checked += 1
-                    if done.returncode == WRONG_OPTION or (records and done.returncode != 0 and os.getuid() == 0):
+                    # The machine may lack an event, or the recording: that ends with another status.
+                    if done.returncode == WRONG_OPTION and "this machine has no PMU" not in done.stderr:
                         print("weir %s\n%s" % (shlex.join(words), done.stderr))
                         refused += 1
     return checked, refused
@@ -135,7 +144,7 @@ def main(action, weir, name):
     if action == "refresh":
         refresh(weir, name, lines)
         return 0
-    checked, refused = check(weir, lines)
+    checked, refused = check(weir, as_document(lines) if lines[0].startswith(".") else lines)
     print("%d commands, %d refused" % (checked, refused))
     return 0 if checked > 0 and refused == 0 else 1
 

@@ -35,7 +35,7 @@ def recording(path="perf.data", kernel_share=2, losses=True):
         "path": path, "file_bytes": 123456789, "start_ns": "9876543210123456", "span_ns": SECONDS * 10**9,
         "unit_ns": UNIT_NS, "command": ["weir", "record", HOSTILE], "notes": ["a note " + HOSTILE],
         "machine": {"hostname": "host" + HOSTILE, "osrelease": "6.18.0", "arch": "x86_64", "cpu": "A CPU",
-                    "cpus_online": CPUS, "recorder_version": "0.1.0"},
+                    "cpus_online": CPUS, "recorder_version": "1.0.0"},
         "events": [{"name": "cycles" + HOSTILE, "samples": len(rows), "weight": sum(row[1] + 1 for row in rows),
                     "weight_is": "period", "has_chains": True, "lost": 30 if losses else 0,
                     "lost_samples": 30 if losses else 0, "shed": 0, "throttled": 0}],
@@ -71,11 +71,11 @@ def interval(n):
 
 
 def one():
-    return {"version": 1, "generator": "weir 0.1.0", "recordings": [recording()], "sweep": None}
+    return {"version": 1, "generator": "weir 1.0.0", "recordings": [recording()], "sweep": None}
 
 
 def two():
-    return {"version": 1, "generator": "weir 0.1.0", "sweep": None,
+    return {"version": 1, "generator": "weir 1.0.0", "sweep": None,
             "recordings": [recording("before.data"), recording("after.data", kernel_share=4, losses=False)]}
 
 
@@ -86,7 +86,7 @@ def sweep():
                                                                                              "min": 99, "max": 100},
                "cpu_s_per_gb": {"median": 0.1 * cpus, "min": 0.1, "max": 2}}
               for cpus in (1, 8, 64) for shed in ("none", HOSTILE)]
-    return {"version": 1, "generator": "weir 0.1.0", "recordings": [], "sweep": {"sweep": ["cpus", "shed"],
+    return {"version": 1, "generator": "weir 1.0.0", "recordings": [], "sweep": {"sweep": ["cpus", "shed"],
                                                                                  "points": points}}
 
 
@@ -107,7 +107,7 @@ def coarse():
                     "count": [counts[row] for row in rows], "weight": None})
     data["heat"] = {"bin_units": 1000, "t": deltas([row[0] for row in heat]), "cpu": [row[1] for row in heat],
                     "event": [0] * len(heat), "count": [1] * len(heat)}
-    return {"version": 1, "generator": "weir 0.1.0", "recordings": [data], "sweep": None}
+    return {"version": 1, "generator": "weir 1.0.0", "recordings": [data], "sweep": None}
 
 
 def bare():
@@ -120,7 +120,7 @@ def bare():
                  "machine": dict.fromkeys(data["machine"]),
                  "cpus": {"cpu": [], "node": [], "package": [], "core": []},
                  "tasks": {"pid": [], "tid": [], "comm": []}})
-    return {"version": 1, "generator": "weir 0.1.0", "recordings": [data], "sweep": None}
+    return {"version": 1, "generator": "weir 1.0.0", "recordings": [data], "sweep": None}
 
 
 def demo():
@@ -228,7 +228,7 @@ def demo():
         "span_ns": span * 10**9, "strings": strings, "files": file_ids, "frames": frames, "stacks": stacks,
         "losses": losses,
         "machine": {"hostname": "web-07", "osrelease": "6.12.57-amd64", "arch": "x86_64", "cpu": "AMD EPYC 9354P",
-                    "cpus_online": cpus, "recorder_version": "6.18.0-weir-0.1.0"},
+                    "cpus_online": cpus, "recorder_version": "6.18.0-weir-1.0.0"},
         "events": [{"name": "cycles", "samples": len(rows), "weight": len(rows) * 10101010, "weight_is": "period",
                     "has_chains": True, "lost": losses["total"], "lost_samples": losses["total"], "shed": 0,
                     "throttled": 0}],
@@ -242,4 +242,4 @@ def demo():
         "tables": {name: [row[i] for row in top]
                    for i, name in enumerate(["event", "comm", "file", "frame", "samples", "weight"])},
         "timeline": timeline})
-    return {"version": 1, "generator": "weir 0.1.0", "recordings": [data], "sweep": None}
+    return {"version": 1, "generator": "weir 1.0.0", "recordings": [data], "sweep": None}
