@@ -27,7 +27,7 @@ struct refusal {
 #define HINT_MODIFIERS                                                                                                 \
     "modifiers are u (user), k (kernel), h (hypervisor), I (not idle), G (guest), H (host), p, pp, ppp, P (precise), " \
     "S (read the group), D (pinned), W (weak group), e (exclusive), b (by BPF), R (latency), X (keep the group)"
-#define HINT_NAMES                                                                                                  \
+#define HINT_NAMES                                                                     \
     "'weir list' shows the events of this machine; a model's own ones are written as " \
     "cpu/event=0xNN,umask=0xNN/"
 #define HINT_PATTERN "'weir list tracepoint' shows all of them; quote patterns, so that the shell does not expand them"
