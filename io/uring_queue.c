@@ -117,15 +117,14 @@ static int open_ring(struct uring_queue *queue, const struct weir_io_queue_confi
     return 0;
 }
 
+/* A ring that takes writes and syncs only; where registration is refused, one without limits. */
 static int open_limited(struct uring_queue *queue, const struct weir_io_queue_config *config)
 {
     int rc = open_ring(queue, config, IORING_SETUP_R_DISABLED);
-    if (rc < 0)
+    if (rc < 0 || restrict_and_enable(&queue->ring) == 0)
         return rc;
-    rc = restrict_and_enable(&queue->ring);
-    if (rc < 0)
-        io_uring_queue_exit(&queue->ring);
-    return rc;
+    io_uring_queue_exit(&queue->ring);
+    return open_ring(queue, config, 0);
 }
 
 static int uring_open(void **out, const struct weir_io_queue_config *config, unsigned *registered)
@@ -136,8 +135,6 @@ static int uring_open(void **out, const struct weir_io_queue_config *config, uns
         return -ENOMEM;
 
     int rc = open_limited(queue, config);
-    if (rc < 0)
-        rc = open_ring(queue, config, 0); /* registration is refused: without limits */
     if (rc < 0) {
         free(queue);
         return rc;

@@ -51,7 +51,7 @@ static void note_filled(struct weir_drainer *drainer, const struct weir_reader_r
 /* Whether a ring's records are copied past the caches: no step after the copy looks at them again. */
 static bool passes_caches(const struct weir_drainer *drainer, const struct weir_reader_ring *r)
 {
-    return drainer->sink->past_caches && !r->sideband && !weir_reader_ring_renames(r) && drainer->off_cpu_event < 0 &&
+    return drainer->sink->past_caches && !r->sideband && !weir_reader_ring_renames(r) && drainer->off_cpu_event == 0 &&
            !weir_shedder_trims(drainer->shedder);
 }
 
@@ -176,8 +176,8 @@ static int64_t move_block(struct weir_drainer *drainer, struct weir_reader_ring 
 
     if (r->counts.unknown_samples != unknown_before)
         adopt_samples(drainer, r, to, (uint64_t)moved);
-    if (drainer->off_cpu_event >= 0 && !r->sideband)
-        weir_off_cpu_samples_mend(drainer->set, (unsigned)drainer->off_cpu_event, to, (uint64_t)moved);
+    if (drainer->off_cpu_event > 0 && !r->sideband)
+        weir_off_cpu_samples_mend(drainer->set, drainer->off_cpu_event - 1, to, (uint64_t)moved);
     if (weir_reader_ring_renames(r))
         weir_record_rename(drainer->set, to, (uint64_t)moved);
     if (r->sideband && drainer->layout->maps_have_no_ids)

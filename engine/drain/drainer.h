@@ -29,7 +29,7 @@ struct weir_drainer {
     struct weir_mark_maker *marks;
     const struct weir_walk_layout *layout;
     const struct weir_event_set *set; /* for ids of events that were opened anew; may be NULL when none ever is */
-    int off_cpu_event;                /* whose samples are put in order (off_cpu_sample.h); -1: there is none */
+    unsigned off_cpu_event;           /* 1 + index of whose samples are put in order (off_cpu_sample.h); 0: none */
 
     /* Of one step; reset by begin(). */
     bool stopping;           /* no later step comes */

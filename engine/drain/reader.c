@@ -78,7 +78,7 @@ static int init_parts(struct weir_reader *reader)
         .marks = &reader->marks,
         .layout = &setup->layout,
         .set = setup->set,
-        .off_cpu_event = setup->set ? weir_event_set_off_cpu_event(setup->set) : -1,
+        .off_cpu_event = setup->set ? (unsigned)(1 + weir_event_set_off_cpu_event(setup->set)) : 0,
     };
     return result;
 }

@@ -81,7 +81,7 @@ test_budget_of_1024_cpus_is_told_and_nothing_is_opened() {
     dry_run "numa:16 core:32 pu:2" -e cpu-clock -m 8M --buffer-size 4G -z10 || fail "status $?"
     expect_line err "weir: memory: rings 8456 MiB (8192 KiB data and 256 KiB sideband for each of 1024), pool 4096 MiB"
     expect_line err "in all: side records 512 MiB, tables "
-    expect_line err "for the 16 threads that compress, "
+    expect_line err "for the 16 threads that work on chunks, "
     expect_line err "weir: files: 4160 descriptors"
     expect_eq "readers" "$(grep -c '^weir: reader [0-9]*: cpus [0-9]*, runs on [0-9]*, node [0-9]*$' err)" 1024
     expect_files . err out
