@@ -60,6 +60,7 @@ tasks() { perf script -i "$1" -F tid 2>perf.err | sort -u | wc -l; }
 
 # Child tasks sample a group that is read when --inherit says so (Linux 6.13).
 test_sampled_group_is_inherited_on_request() {
+    # shellcheck disable=SC2016 # for the inner shell
     local load=(sh -c '"$0" getppid 3000 & "$0" getppid 2000; wait' "$WEIR_LOAD")
     record -e "$group:S" -c 10 -o it.data -- "${load[@]}"
     expect_eq "tasks without --inherit" "$(tasks it.data)" 1

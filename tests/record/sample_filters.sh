@@ -117,7 +117,8 @@ test_processes_and_threads_are_told_apart() {
 
 # One comparison that does not hold makes the whole of the first filter fail, and one that holds the second.
 test_other_terms_have_the_values_that_samples_have() {
-    local all="addr >= $first, addr < $(page 1000)"
+    local all
+    all="addr >= $first, addr < $(page 1000)"
     options=(--code-page-size --data-page-size --phys-data -W --transaction --all-cgroups --sample-identifier)
     faults "$all, period == 1, time > 0, id > 0, ip > 0, ip < 0x800000000000, code_pgsz == 4096, txn == 0, weight == 0,
         weight1 == 0, ins_lat == 0, retire_lat == 0, mem_op == na, mem_snoop == na, data_pgsz < 1, phys_addr <= 0" \
@@ -130,7 +131,8 @@ test_other_terms_have_the_values_that_samples_have() {
 
 test_cgroup_is_that_of_the_task() {
     options=(--all-cgroups)
-    local all="addr >= $first, addr < $(page 1000)" root
+    local all root
+    all="addr >= $first, addr < $(page 1000)"
     faults "$all, cgroup == /" "$WEIR_LOAD" touch 50
     root=$(told_samples)
     faults "$all, cgroup != /" "$WEIR_LOAD" touch 50
@@ -172,7 +174,7 @@ test_ledger_of_the_file_counts_filtered_samples() {
 
 # Each starts when recording has begun, and no task of the user was there before.
 test_user_is_recorded_from_the_first_instruction_on() {
-    options=(-u $nobody)
+    options=(-u "$nobody")
     faults "addr >= $first, addr < $(page 1000)" \
         sh -c "setpriv --reuid $nobody --clear-groups '$WEIR_LOAD' touch 60; '$WEIR_LOAD' touch 40"
     expect_line err "-u: all tasks, of which a sample filter keeps those of user $nobody"
@@ -207,7 +209,7 @@ END
 folder=/sys/fs/bpf/weir_sample_filter
 
 needs_no_pinned_program() {
-    [ -d /sys/fs/bpf ] && mountpoint -q /sys/fs/bpf || skip "needs the BPF file system: mount -t bpf bpf /sys/fs/bpf"
+    mountpoint -q /sys/fs/bpf || skip "needs the BPF file system: mount -t bpf bpf /sys/fs/bpf"
     [ ! -e $folder ] || skip "needs a machine without $folder: weir record --setup-filter unpin"
     at_end chmod "$(stat -c %a /sys/fs/bpf)" /sys/fs/bpf
     chmod 755 .
@@ -261,6 +263,7 @@ test_filters_of_killed_recorders_are_removed() {
     needs_program bpftool
     "$WEIR_PROGRAM" record --setup-filter pin
     at_end rm -rf $folder
+    # shellcheck disable=SC2016 # for the inner shell
     faults_of_nobody "addr == $first" sh -c 'kill -9 $PPID'
     expect_eq "status of a killed recorder" "$status" 137
     expect_eq "filters left behind" "$(bpftool map dump pinned $folder/filters | grep -c '"key"')" 1
