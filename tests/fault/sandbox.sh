@@ -42,7 +42,8 @@ test_every_command_reads_every_form() {
     "$WEIR_PROGRAM" dump <(cat pipe.data) >out 2>err || fail "dump of a pipe"
     expect_eq "parts of the directory that are read" \
         "$("$WEIR_PROGRAM" dump --json --type sample dir.data | wc -l)" \
-        "$("$WEIR_PROGRAM" info --json dir.data | sed -n 's/.*"samples":\([0-9]*\),"merged":0,"first_sample_ns".*/\1/p')"
+        "$("$WEIR_PROGRAM" info --json dir.data |
+            sed -n 's/.*"samples":\([0-9]*\),"merged":0,"first_sample_ns".*/\1/p')"
 }
 
 test_recovery_writes_by_another_process_than_the_one_that_reads() {
