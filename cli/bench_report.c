@@ -14,6 +14,7 @@
 #define RECORDS_PER_M 1e6
 #define PERCENT       100.0
 #define MS_PER_S      1000.0
+#define US_PER_MS     1000.0
 
 static const double percents[] = {50, 90, 99, 100};
 
@@ -57,7 +58,7 @@ static struct figures figures_of(const struct weir_simulate_result *result)
 
 static double latency_ms(const struct weir_simulate_result *result, double percent)
 {
-    return (double)weir_histogram_percentile(&result->latency_us, percent) / (double)(WEIR_NS_PER_MS / WEIR_NS_PER_US);
+    return (double)weir_histogram_percentile(&result->latency_us, percent) / US_PER_MS;
 }
 
 int weir_bench_check_balance(const struct weir_simulate_result *result, struct weir_error *err)

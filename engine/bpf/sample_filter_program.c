@@ -328,7 +328,7 @@ static int refuse_pin(const char *folder, int code, struct weir_error *err)
 int weir_sample_program_pin(const char *folder, const struct weir_notice_sink *notices, struct weir_error *err)
 {
     folder = folder_of(folder);
-    struct weir_skeleton *skeleton;
+    struct weir_skeleton *skeleton = NULL;
     int result = load(&skeleton, "--setup-filter", PINNED_FILTERS, PINNED_EVENTS, notices, err);
     if (result < 0)
         return result;

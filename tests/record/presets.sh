@@ -8,6 +8,7 @@ needs_perf_events
 beside() {
     local preset=$1 words=("${1%-*}" record)
     shift
+    cp "$WEIR_LOAD" preset_load # other tests' loads run beside it, and -a sees them
     if [ "$preset" = timechart-io ]; then words+=(-I); fi
     if [ "$preset" = kmem-page ]; then words=(kmem --page record); fi
     perf "${words[@]}" "$@" >perf.out 2>&1 || fail "perf ${words[*]}: $(cat perf.out)"
@@ -37,23 +38,23 @@ all_samples() { perf script -i weir.data -F event 2>/dev/null | grep -c "$1: *$"
 form() { sed 's/[0-9][0-9.,]*/N/g; s/  */ /g'; }
 
 test_sched() {
-    beside sched "$WEIR_LOAD" forks 20 1
-    both "children" 'samples $f record_load sched:sched_process_fork'
-    both "children that begin" 'samples $f record_load sched:sched_wakeup_new'
+    beside sched ./preset_load forks 20 1
+    both "children" 'samples $f preset_load sched:sched_process_fork'
+    both "children that begin" 'samples $f preset_load sched:sched_wakeup_new'
     both "head of latency" 'perf sched latency -i $f 2>/dev/null | grep "Task  " | form'
-    both "tasks of the load" 'perf sched latency -i $f 2>/dev/null | grep -o "record_load:([0-9]*)"'
+    both "tasks of the load" 'perf sched latency -i $f 2>/dev/null | grep -o "preset_load:([0-9]*)"'
     both "head of timehist" 'perf sched timehist -i $f 2>/dev/null | sed -n 1,3p | form'
-    both "rows of the load" 'perf sched timehist --summary -i $f 2>/dev/null | grep -c "^ *record_load\["'
+    both "rows of the load" 'perf sched timehist --summary -i $f 2>/dev/null | grep -c "^ *preset_load\["'
     both "end of timehist" 'perf sched timehist --summary -i $f 2>/dev/null | tail -4 | cut -d: -f1'
     both "replay" 'perf sched replay -r 1 -i $f 2>/dev/null | grep -o "^nr_run_events"'
     perf sched map -i weir.data 2>/dev/null >lines
-    expect_line lines record_load
+    expect_line lines preset_load
     # Each switch is a line of timehist but for those of idle CPUs, and of the map.
     expect_eq "lines of the map" "$(grep -c ' secs' lines)" "$(all_samples sched_switch)"
 }
 
 test_trace() {
-    beside trace "$WEIR_LOAD" getppid 3000
+    beside trace ./preset_load getppid 3000
     both "calls" 'perf trace -s -i $f 2>&1 | awk "\$1 == \"getppid\" { print \$2 }"'
     both "events" 'perf trace -s -i $f 2>&1 | grep -o "[0-9]* events, 100"'
     both "calls of all kinds" 'perf trace -s -i $f 2>&1 | awk "NF == 8 && /%$/ { print \$1, \$2, \$3 }" | sort'
@@ -62,7 +63,7 @@ test_trace() {
 }
 
 test_kmem() {
-    beside kmem "$WEIR_LOAD" getppid 100
+    beside kmem ./preset_load getppid 100
     both "form" 'perf kmem -i $f stat --slab 2>/dev/null | sed 1d | cut -d: -f1'
     local requested told
     told=$(perf kmem -i weir.data stat --slab 2>/dev/null | sed -n 's/Total bytes requested: //p' | tr -d ,)
@@ -72,7 +73,7 @@ test_kmem() {
 }
 
 test_kmem_page() {
-    beside kmem-page "$WEIR_LOAD" getppid 100
+    beside kmem-page ./preset_load getppid 100
     both "form" 'perf kmem --page -i $f stat 2>/dev/null | cut -d: -f1 | sed "/^Order/,\$d"'
     local told
     told=$(perf kmem --page -i weir.data stat 2>/dev/null | awk -F '[: ]+' '/^Total allocation requests/ { print $4 }')
@@ -80,10 +81,10 @@ test_kmem_page() {
 }
 
 test_timechart() {
-    beside timechart "$WEIR_LOAD" forks 20 1
+    beside timechart ./preset_load forks 20 1
     both "written" 'perf timechart -i $f -o $f.svg 2>&1 | form | sed "s/perf.data\|weir.data/it/"'
     both "classes" 'grep -o "^ *[a-z]*\.[a-zA-Z0-9_]*" $f.svg | sort -u'
-    expect_at_least "boxes of the load" "$(grep -c record_load weir.data.svg || true)" 20
+    expect_at_least "boxes of the load" "$(grep -c preset_load weir.data.svg || true)" 20
     xml=$(tail -1 weir.data.svg)
     expect_eq "end" "$xml" "</svg>"
 }
@@ -113,7 +114,7 @@ test_lock() {
 }
 
 test_kwork() {
-    beside kwork "$WEIR_LOAD" forks 20 1
+    beside kwork ./preset_load forks 20 1
     both "head" 'perf kwork report -i $f 2>/dev/null | grep "Kwork Name"'
     local runs
     runs=$(perf kwork -k softirq report -i weir.data 2>/dev/null |
@@ -141,7 +142,8 @@ test_offcpu() {
 }
 
 test_options_of_the_user_join_those_of_the_preset() {
-    record --preset trace -e cpu-clock -m 64 -v -o it.data -- "$WEIR_LOAD" getppid 100
+    cp "$WEIR_LOAD" preset_load
+    record --preset trace -e cpu-clock -m 64 -v -o it.data -- ./preset_load getppid 100
     perf evlist -i it.data 2>/dev/null | grep -v '^#\|^dummy' | paste -sd ' ' >events
     expect_eq events "$(cat events)" "raw_syscalls:sys_enter raw_syscalls:sys_exit cpu-clock"
     "$WEIR_PROGRAM" record --preset trace -m 64 --print-config >config
