@@ -256,6 +256,7 @@ static int64_t add(struct weir_mapped_files *files, const struct wanted *wanted)
         .name_hash = wanted->name_hash,
         .file_hash = wanted->file_hash,
         .first_output = files->output,
+        .first_ns = record->time_ns,
         .number = files->seen,
     };
     files->seen++;
@@ -384,7 +385,7 @@ static bool is_of_output(const struct weir_mapped_file *file, uint32_t output)
     return file->first_output <= output && (is_kernels || file->last_output + 1 >= output);
 }
 
-/* The kernel first; then the newest object first. */
+/* The kernel first; then the newest object first, also where records of two CPUs were used in another order. */
 static int compare(const void *a, const void *b, void *all)
 {
     const struct weir_mapped_file *first = (const struct weir_mapped_file *)all + *(const uint32_t *)a;
@@ -392,6 +393,8 @@ static int compare(const void *a, const void *b, void *all)
     bool first_is_kernel = first->kind == WEIR_MAPPED_KERNEL, second_is_kernel = second->kind == WEIR_MAPPED_KERNEL;
     if (first_is_kernel != second_is_kernel)
         return first_is_kernel ? -1 : 1;
+    if (first->first_ns != second->first_ns)
+        return first->first_ns > second->first_ns ? -1 : 1;
     return first->number > second->number ? -1 : first->number < second->number;
 }
 

@@ -62,6 +62,7 @@ struct weir_mapped_file {
     pid_t pid;
     uint64_t start, end;
     uint32_t first_output, last_output; /* first and last output in which it was seen */
+    uint64_t first_ns;                  /* time of the mapping with which it was seen first; 0: synthesized */
     uint64_t number;                    /* of objects seen before it */
 };
 

@@ -1,6 +1,7 @@
 /* The table of mapped files: what is one file and what two, what is read, in which order the feature lists it. */
 #include "engine/tasks/mapped_files.h"
 
+#include "base/bits.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/side_records.h"
 
@@ -189,10 +190,10 @@ Test(mapped_files, kernel_stands_first_in_the_list)
     cr_assert_eq(count, 3);
     cr_assert_str_eq(entries[0].name, "[kernel.kallsyms]");
     cr_assert_eq(entries[0].cpumode, PERF_RECORD_MISC_KERNEL);
-    cr_assert_str_eq(entries[1].name, "[ext4]");
-    cr_assert_str_eq(entries[2].name, "/bin/b");
-    cr_assert_eq(entries[2].cpumode, PERF_RECORD_MISC_USER);
-    cr_assert_eq(entries[2].id.data[0], 2);
+    cr_assert_str_eq(entries[1].name, "/bin/b");
+    cr_assert_eq(entries[1].cpumode, PERF_RECORD_MISC_USER);
+    cr_assert_eq(entries[1].id.data[0], 2);
+    cr_assert_str_eq(entries[2].name, "[ext4]"); /* synthesized, at no time */
     free(entries);
     weir_mapped_files_fini(&files);
 }
@@ -210,6 +211,31 @@ Test(mapped_files, first_file_of_a_name_stands_last_in_the_list)
     cr_assert_eq(count, 3);
     for (size_t i = 0; i < count; i++)
         cr_expect_eq(entries[i].id.data[0], 3 - i);
+    free(entries);
+    weir_mapped_files_fini(&files);
+}
+
+/* Rings of two CPUs may be looked at in another order than that of their records. */
+Test(mapped_files, list_goes_by_time_not_by_the_order_of_use)
+{
+    static const uint64_t times[] = {500, 300, 400};
+    struct weir_mapped_files files;
+    struct weir_build_id_entry *entries;
+    size_t count;
+    weir_mapped_files_init(&files);
+    for (uint8_t i = 0; i < WEIR_ARRAY_COUNT(times); i++) {
+        struct weir_buf out = WEIR_BUF_INIT;
+        struct weir_side_record record;
+        side_map(&out, 1, 7, 0x1000, 0x2000, i + 1u, "/bin/replaced");
+        side_parse(&out, 0, &record);
+        record.time_ns = times[i];
+        know(&files, weir_mapped_files_add(&files, &record), (uint8_t)(times[i] / 100));
+        weir_buf_fini(&out);
+    }
+    cr_assert_eq(weir_mapped_files_list(&files, 0, &entries, &count), 0);
+    cr_assert_eq(count, 3);
+    for (size_t i = 0; i < count; i++)
+        cr_expect_eq(entries[i].id.data[0], 5 - i);
     free(entries);
     weir_mapped_files_fini(&files);
 }
