@@ -39,7 +39,6 @@ static const struct column columns[] = {
 
 struct table {
     struct weir_buf *text;
-    const struct weir_record_result *result;
     int place_width, event_width;
     int widths[COLUMNS]; /* 0: the column is left out */
 };
@@ -130,7 +129,6 @@ size_t weir_ledger_table_append(struct weir_buf *text, const struct weir_record_
     bool of_tasks = result->ledger_count > 0 && result->ledger[0].cpu < 0, of_clocks = sum_up(result, &total);
     struct table table = {
         .text = text,
-        .result = result,
         .place_width = of_tasks ? PLACE_COLUMN_TASKS : PLACE_COLUMN,
         .event_width = EVENT_COLUMN_MIN,
     };

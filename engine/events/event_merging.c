@@ -36,17 +36,11 @@ static int refuse_options(const struct weir_sample_options *samples, struct weir
     return 0;
 }
 
-/* Whether the kernel has a timer for a software event, instead of counting occurrences. */
-static bool has_timer(const struct perf_event_attr *attr)
-{
-    return attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK;
-}
-
 static bool is_each_occurrence(const struct perf_event_attr *attr)
 {
     return !attr->freq && attr->sample_period > 0 &&
            (attr->sample_period == 1 || attr->type == PERF_TYPE_BREAKPOINT || attr->type == PERF_TYPE_TRACEPOINT ||
-            (attr->type == PERF_TYPE_SOFTWARE && !has_timer(attr)));
+            (attr->type == PERF_TYPE_SOFTWARE && !weir_event_is_clock(attr)));
 }
 
 static int check_event(const struct weir_event *event, struct weir_error *err)
