@@ -73,8 +73,8 @@ struct weir_record_arguments {
     struct weir_text_list snapshot_on; /* --snapshot-on, but for exit and crash */
 
     /* Owners of what options point to. */
-    struct weir_cpuset reader_cpus;
-    char **on_rotate; /* one block; NULL: none */
+    struct weir_cpuset reader_cpus; /* empty: not given */
+    char **on_rotate;               /* one block; NULL: none */
 
     uint64_t snapshot_keep; /* options.rotation.max_files and .each_snapshot, once resolved; 0: not given */
     bool output_given;

@@ -28,6 +28,7 @@ static const struct weir_option_rows *const parts[] = {
 static const struct weir_removed_option removed[] = {
     {"affinity-cpus", "leave it out: it lost samples by design; -m makes rings smaller"},
     {"output-format", "leave it out: one file is written, which perf report reads in order, whatever --threads says"},
+    {"snapshot-on-once", "--snapshot-hold-off 4294967295 ignores all occurrences but the first for 49 days"},
 };
 
 static const char *const usages[] = {"[OPTION...]", "[OPTION...] [--] COMMAND [ARGUMENT...]", NULL};
@@ -171,6 +172,8 @@ int weir_record_options_resolve(struct weir_record_arguments *arguments, uint64_
     }
     if (arguments->options.build_ids.cache_dir && !arguments->leaves_cache)
         arguments->options.build_ids.fill_cache = true;
+    if (!weir_cpuset_is_empty(&arguments->reader_cpus))
+        arguments->options.readers.cpus = &arguments->reader_cpus;
     if (!arguments->timestamp)
         weir_notice(notices, WEIR_NOTICE_WARNING, "samples keep their time stamps, which order the file");
     result = weir_ring_sizes_resolve(&arguments->ring_sizes, page_bytes, notices, &arguments->options, err);

@@ -13,29 +13,6 @@
 #define REALTIME_MIN 1 /* sched(7): SCHED_FIFO priorities */
 #define REALTIME_MAX 99
 
-static int apply_reader_cpus(void *object, const char *text, struct weir_error *err)
-{
-    struct weir_record_arguments *arguments = object;
-    struct weir_error below = {0};
-    if (strcmp(text, "efficient") == 0) {
-        weir_cpuset_fini(&arguments->reader_cpus);
-        arguments->reader_cpus = (struct weir_cpuset)WEIR_CPUSET_INIT;
-        arguments->options.readers.cpus = NULL;
-        arguments->options.readers.efficient = true;
-        return 0;
-    }
-    int result = weir_value_parse_cpu_list(text, &arguments->reader_cpus, &below);
-    if (result < 0) {
-        weir_error_set(err, result, "option '--reader-cpus': %s", below.what);
-        weir_error_hint(err, "a list of CPU numbers and ranges such as 0-3,8; or 'efficient', for those of a hybrid "
-                             "machine that save energy");
-        return result;
-    }
-    arguments->options.readers.cpus = &arguments->reader_cpus;
-    arguments->options.readers.efficient = false;
-    return 0;
-}
-
 static int apply_memory(void *object, const char *text, struct weir_error *err)
 {
     struct weir_record_arguments *arguments = object;
@@ -142,18 +119,16 @@ static const struct weir_option options[] = {
     },
     {
         .long_name = "reader-cpus",
-        .argument = "CPUS",
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_reader_cpus,
+        .argument = "LIST",
+        .kind = WEIR_OPTION_CPU_LIST,
+        .field = FIELD(reader_cpus, struct weir_cpuset),
         .default_text = "all but those of isolcpus= and nohz_full=",
         .section = SECTION,
-        .help = "the CPUs on which weir's threads run, such as housekeeping CPUs; or 'efficient': the efficient cores "
-                "of a hybrid machine",
+        .help = "the CPUs on which weir's threads run, such as housekeeping CPUs",
         .details = "One reader runs on each of them and drains the rings of the CPUs of its NUMA node; with "
                    "--threads=LAYOUT the number of readers stays and only their CPUs change. By default no reader "
                    "runs on CPUs that the kernel was told to isolate (isolcpus=, nohz_full=), unless masks of "
-                   "--threads say so. 'efficient' leaves isolated CPUs out, too; on a machine with one kind of CPUs "
-                   "it warns, and changes nothing.",
+                   "--threads say so.",
     },
     {
         .long_name = "no-buffering",

@@ -94,14 +94,6 @@ static const struct weir_option options[] = {
                    "SIGTRAP.",
     },
     {
-        .long_name = "snapshot-on-once",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.snapshot_on.once, bool),
-        .section = SECTION,
-        .help = "take the first occurrence of the events of --snapshot-on only",
-    },
-    {
         .long_name = "snapshot-hold-off",
         .argument = "MS",
         .kind = WEIR_OPTION_NUMBER,

@@ -61,7 +61,7 @@ static int apply_shed(void *object, const char *text, struct weir_error *err)
             return 0;
         }
     }
-    weir_error_set(err, -EINVAL, "option '--shed': '%s' is not none, batches, stacks or cpus", text);
+    weir_error_set(err, -EINVAL, "option '--shed': '%s' is not batches, stacks or cpus", text);
     weir_error_hint(err, "--shed=stacks cuts stack dumps while the disk is behind, so that fewer samples are lost");
     return -EINVAL;
 }
@@ -97,7 +97,7 @@ static const struct weir_option options[] = {
     },
     {
         .long_name = "shed",
-        .argument = "none|batches|stacks|cpus",
+        .argument = "batches|stacks|cpus",
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_shed,
         .default_text = "batches",

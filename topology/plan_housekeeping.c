@@ -51,7 +51,7 @@ static int check_reader_cpus(const struct weir_topology *topology, const struct 
 {
     static const struct weir_cpuset none = WEIR_CPUSET_INIT;
     const struct weir_cpuset *online = weir_topology_online(topology);
-    if (layout == WEIR_PLAN_LAYOUT_MASKS && (housekeeping->reader_cpus || housekeeping->efficient)) {
+    if (layout == WEIR_PLAN_LAYOUT_MASKS && housekeeping->reader_cpus) {
         weir_error_set(err, -EINVAL, "--reader-cpus cannot be combined with the masks of --threads");
         weir_error_hint(err, "each mask names its reader's CPUs behind the slash");
         return -EINVAL;
@@ -101,31 +101,6 @@ static int leave_quiet(struct weir_cpuset *housekeeping_cpus, const struct weir_
     return result;
 }
 
-/* Keeps the efficient CPUs of *housekeeping_cpus, or of all allowed CPUs if that is empty. Changes nothing, with a
- * warning, if there are none. */
-static int keep_efficient(struct weir_cpuset *housekeeping_cpus, const struct weir_topology *topology,
-                          const struct weir_cpuset *efficient, const struct weir_notice_sink *sink)
-{
-    struct weir_cpuset kept = WEIR_CPUSET_INIT;
-    const struct weir_cpuset *from =
-        weir_cpuset_is_empty(housekeeping_cpus) ? weir_topology_allowed(topology) : housekeeping_cpus;
-    int result = weir_cpuset_and(&kept, efficient, from);
-    if (result == 0 && weir_cpuset_is_empty(&kept)) {
-        weir_notice(sink, WEIR_NOTICE_WARNING, "--reader-cpus=efficient: %s; readers run where they would without it",
-                    weir_cpuset_is_empty(efficient) ? "this machine tells of no kind of CPUs that saves energy"
-                                                    : "no efficient CPU is one that weir may run on");
-    } else if (result == 0) {
-        char list[LIST_TEXT_BYTES];
-        weir_cpuset_format(&kept, list, sizeof(list));
-        weir_notice(sink, WEIR_NOTICE_VERBOSE, "weir runs on the efficient CPUs %s", list);
-        weir_cpuset_fini(housekeeping_cpus);
-        *housekeeping_cpus = kept;
-        return 0;
-    }
-    weir_cpuset_fini(&kept);
-    return result;
-}
-
 /* Sets *housekeeping_cpus; empty: nothing narrows the machine. */
 static int choose_housekeeping_cpus(struct weir_cpuset *housekeeping_cpus, const struct weir_topology *topology,
                                     const struct weir_plan_housekeeping *housekeeping,
@@ -133,10 +108,7 @@ static int choose_housekeeping_cpus(struct weir_cpuset *housekeeping_cpus, const
 {
     if (housekeeping->reader_cpus)
         return weir_cpuset_copy(housekeeping_cpus, housekeeping->reader_cpus);
-    int result = leave_quiet(housekeeping_cpus, topology, housekeeping->quiet, sink);
-    if (result == 0 && housekeeping->efficient)
-        result = keep_efficient(housekeeping_cpus, topology, housekeeping->efficient, sink);
-    return result;
+    return leave_quiet(housekeeping_cpus, topology, housekeeping->quiet, sink);
 }
 
 /* ---- plans ---- */

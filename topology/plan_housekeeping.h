@@ -1,9 +1,8 @@
 /*
  * Plans for machines on which only some CPUs, the housekeeping CPUs, run readers.
  *
- * Three things narrow the machine to housekeeping CPUs:
+ * Two things narrow the machine to housekeeping CPUs:
  *     reader_cpus  --reader-cpus: the user names the CPUs that run all readers
- *     efficient    --reader-cpus=efficient: the energy-saving cores of a hybrid machine, without its quiet CPUs
  *     quiet        CPUs that the administrator keeps free of other work (kernel parameters isolcpus= and nohz_full=).
  * No reader runs there unless the user names them
  *
@@ -12,7 +11,7 @@
  *                          turn to the readers of their NUMA node, or to all readers if the node has none
  *     --threads=LAYOUT     the readers stay. Each runs on the housekeeping CPUs among its own CPUs; if there are none,
  * on those of its CPUs' nodes; if there are none, on any
- *     --threads=MASKS      stays unchanged, as the masks say where readers run. reader_cpus and efficient are errors
+ *     --threads=MASKS      stays unchanged, as the masks say where readers run. reader_cpus is an error
  *
  * Set-up thread; allocates.
  */
@@ -27,8 +26,6 @@
 
 struct weir_plan_housekeeping {
     const struct weir_cpuset *reader_cpus; /* borrowed; not empty; NULL: the option is not given */
-    const struct weir_cpuset *efficient;   /* borrowed; NULL: not asked for, as with reader_cpus; empty: the machine has
-                                              none, which gives a warning */
     const struct weir_cpuset *quiet;       /* borrowed; NULL or empty: none */
 };
 
@@ -42,11 +39,11 @@ int weir_quiet_cpus_read(struct weir_cpuset *set, const char *root);
  * Makes a plan as weir_plan_make() does, and narrows it to the housekeeping CPUs.
  *
  * *housekeeping_cpus is replaced; the threads that are not readers should run there too. It is empty if nothing narrows
- * the machine. It is also empty, with a warning, if all CPUs are quiet, or if efficient names no CPU that weir may use.
- * A notice lists the CPUs that weir keeps off.
+ * the machine, and, with a warning, if all CPUs that weir may use are quiet. A notice lists the CPUs that weir keeps
+ * off.
  *
- * Results as weir_plan_make(); also -EINVAL for a CPU of reader_cpus that is not online, and for reader_cpus or
- * efficient with masks.
+ * Results as weir_plan_make(); also -EINVAL for a CPU of reader_cpus that is not online, and for reader_cpus with
+ * masks.
  */
 int weir_plan_make_with_housekeeping(struct weir_plan *plan, struct weir_cpuset *housekeeping_cpus,
                                      const struct weir_topology *topology, const struct weir_cpuset *cpus,

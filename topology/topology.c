@@ -314,54 +314,6 @@ int weir_topology_load_synthetic(struct weir_topology **out, const char *descrip
     return topology_load(out, description, err);
 }
 
-/* ---- kinds of CPUs ---- */
-
-/* hwloc sorts the kinds by efficiency, the most efficient first, if it knows their ranks. */
-static int collect_efficient(struct weir_cpuset *set, hwloc_topology_t tree, hwloc_bitmap_t cpus)
-{
-    int efficiency = -1;
-    if (hwloc_cpukinds_get_nr(tree, 0) < 2 || hwloc_cpukinds_get_info(tree, 0, cpus, &efficiency, NULL, NULL, 0) < 0 ||
-        efficiency < 0)
-        return 0;
-    hwloc_const_cpuset_t online = hwloc_topology_get_topology_cpuset(tree);
-    int result = 0;
-    unsigned cpu;
-    hwloc_bitmap_foreach_begin(cpu, cpus)
-    {
-        if (result == 0 && hwloc_bitmap_isset(online, cpu))
-            result = weir_cpuset_add(set, cpu);
-    }
-    hwloc_bitmap_foreach_end();
-    return result;
-}
-
-int weir_topology_efficient_cpus(struct weir_cpuset *set, struct weir_error *err)
-{
-    hwloc_topology_t tree;
-    int result = tree_open(&tree, LOAD_FLAGS, err);
-    if (result < 0)
-        return result;
-    struct weir_cpuset found = WEIR_CPUSET_INIT;
-    hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
-    result = tree_use_environment(tree, err);
-    if (result == 0)
-        result = tree_load(tree, err);
-    if (result == 0) {
-        result = cpus ? collect_efficient(&found, tree, cpus) : -ENOMEM;
-        if (result < 0)
-            weir_error_set_errno(err, result, "cannot tell the kinds of CPUs");
-    }
-    hwloc_bitmap_free(cpus);
-    hwloc_topology_destroy(tree);
-    if (result < 0) {
-        weir_cpuset_fini(&found);
-        return result;
-    }
-    weir_cpuset_fini(set);
-    *set = found;
-    return 0;
-}
-
 void weir_topology_free(struct weir_topology *topology)
 {
     if (!topology)

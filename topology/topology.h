@@ -35,16 +35,6 @@ int weir_topology_load(struct weir_topology **out, struct weir_error *err);
  */
 int weir_topology_load_synthetic(struct weir_topology **out, const char *description, struct weir_error *err);
 
-/*
- * Replaces set by the online CPUs of a hybrid machine whose kind saves most energy. hwloc ranks the kinds by the
- * kernel's data: capacities, core types, frequencies ("CPU kinds" in its manual). Empty when all CPUs are of one kind
- * or the ranks are unknown.
- *
- * hwloc's environment variables apply as in weir_topology_load(), which does not load the kinds: they cost some sysfs
- * reads for each CPU. Blocks on these reads. 0, -ENOMEM or -EINVAL; set is unchanged on failure.
- */
-int weir_topology_efficient_cpus(struct weir_cpuset *set, struct weir_error *err);
-
 /* Frees a topology. NULL is allowed. */
 void weir_topology_free(struct weir_topology *topology);
 

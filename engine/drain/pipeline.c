@@ -365,12 +365,10 @@ static uint64_t round_patient_bytes(const struct weir_pipeline *pipeline)
 
 static struct weir_round_due_setup round_due(const struct weir_pipeline *pipeline)
 {
-    const struct weir_shed_plan *shed = pipeline->setup.shed;
     return (struct weir_round_due_setup){
         .bytes = ROUND_PER_READER_BYTES * pipeline->reader_count,
         .more_bytes = ROUND_MORE_BYTES,
         .patient_bytes = round_patient_bytes(pipeline),
-        .stretches = shed && shed->most >= WEIR_SHED_BATCHES,
     };
 }
 
@@ -419,7 +417,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
     pipeline->rounds.keep_to_snapshots = weir_modes_keep_samples(modes);
     pipeline->rounds.cut_with_snapshot = weir_modes_take_snapshots(modes);
     pipeline->rounds.drain_first = setup->retained_span_ns > 0;
-    pipeline->rounds.stretching = pipeline->writer.setup.rounds.stretches ? &pipeline->pool : NULL;
+    pipeline->rounds.stretching = &pipeline->pool;
     return 0;
 }
 

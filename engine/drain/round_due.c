@@ -30,7 +30,7 @@ void weir_round_due_begin(struct weir_round_due *due)
 static uint64_t full_bytes(const struct weir_round_due *due, uint64_t output_bytes, bool is_pressed)
 {
     uint64_t more = weir_min_u64(output_bytes / OUTPUT_SHARE, due->setup.more_bytes);
-    return (due->setup.bytes + more) * (due->setup.stretches && is_pressed ? WEIR_SHED_ROUND_FACTOR : 1);
+    return (due->setup.bytes + more) * (is_pressed ? WEIR_SHED_ROUND_FACTOR : 1);
 }
 
 bool weir_round_due_asks(struct weir_round_due *due, uint64_t output_bytes, bool is_pressed)

@@ -4,6 +4,8 @@
  *     full       bytes, and a 64th of the output's bytes (more_bytes at most): the writer asks
  *     overdue    patient_bytes more: the writer asks again, and the coordinator wakes sleeping readers at once
  *
+ * Under pressure `full` is WEIR_SHED_ROUND_FACTOR times as much.
+ *
  * A consumer holds two rounds in memory, raw. With the 64th two rounds are a small part of a small file. Markers of
  * readers (round_mark.h) count as well: while readers make enough of them, the writer asks for none.
  *
@@ -20,7 +22,6 @@ struct weir_round_due_setup {
     uint64_t bytes;
     uint64_t more_bytes;
     uint64_t patient_bytes;
-    bool stretches; /* under pressure bytes and the 64th count WEIR_SHED_ROUND_FACTOR times */
 };
 
 struct weir_round_due {

@@ -19,7 +19,7 @@
 
 const char *weir_shed_word(enum weir_shed shed)
 {
-    static const char *const words[] = {"none", "batches", "stacks", "cpus"};
+    static const char *const words[] = {"batches", "stacks", "cpus"};
     weir_assert(shed < WEIR_SHED_COUNT);
     return words[shed];
 }

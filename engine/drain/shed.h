@@ -38,14 +38,13 @@
 #include "format/sample_layout.h"
 
 enum weir_shed { /* --shed: the last step that may be taken */
-    WEIR_SHED_NONE,
     WEIR_SHED_BATCHES,
     WEIR_SHED_STACKS,
     WEIR_SHED_CPUS,
     WEIR_SHED_COUNT,
 };
 
-/* "none", "batches", "stacks", "cpus". */
+/* "batches", "stacks", "cpus". */
 const char *weir_shed_word(enum weir_shed shed);
 
 #define WEIR_SHED_ROUND_FACTOR 4u /* rounds are so many times as far apart from BATCHES on */

@@ -84,7 +84,7 @@ int weir_event_trigger_parse(struct weir_event_list *list, const char *text, str
 
 bool weir_hold_off_pass(struct weir_hold_off *hold_off, uint64_t now_ns)
 {
-    bool held = hold_off->passed > 0 && (hold_off->once || now_ns - hold_off->passed_ns < hold_off->hold_ns);
+    bool held = hold_off->passed > 0 && now_ns - hold_off->passed_ns < hold_off->hold_ns;
     if (held) {
         hold_off->held++;
         return false;
@@ -129,8 +129,6 @@ static void on_ready(void *ctx, short revents)
     unwatch_ended(trigger);
     if (empty_rings(trigger) && weir_hold_off_pass(&trigger->hold_off, weir_clock_now_ns(trigger->setup.clock)))
         weir_triggers_fire(trigger->setup.triggers, trigger->setup.trigger, WEIR_TRIGGER_BY_EVENT);
-    if (trigger->hold_off.once && trigger->hold_off.passed > 0)
-        weir_event_set_disable(&trigger->set);
 }
 
 /* ---- life ---- */
@@ -228,7 +226,7 @@ int weir_event_trigger_open(struct weir_event_trigger *trigger, const struct wei
         .setup = *setup,
         .open = true,
         .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
-        .hold_off = {.hold_ns = setup->hold_off_ms * WEIR_NS_PER_MS, .once = setup->once},
+        .hold_off = {.hold_ns = setup->hold_off_ms * WEIR_NS_PER_MS},
     };
     struct weir_event_config config = config_of(&setup->config);
     trigger->setup.events.config = &config;

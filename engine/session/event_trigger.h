@@ -31,10 +31,9 @@ int weir_event_trigger_parse(struct weir_event_list *list, const char *text, str
 /* Checks the events from index `first` on by the rules of parse(), which calls this. 0, or -EINVAL with err. */
 int weir_event_trigger_check(const struct weir_event_list *list, size_t first, struct weir_error *err);
 
-/* Limits how often occurrences take effect: all do, only one in hold_ns does, or only the first one does. */
+/* Limits how often occurrences take effect: all do, or only one in hold_ns does. */
 struct weir_hold_off {
-    uint64_t hold_ns; /* least time between two occurrences that take effect; 0: no limit */
-    bool once;
+    uint64_t hold_ns;      /* least time between two occurrences that take effect; 0: no limit */
     uint64_t passed_ns;    /* time of the last occurrence that took effect */
     uint64_t passed, held; /* numbers of occurrences with and without effect */
 };
@@ -50,7 +49,6 @@ struct weir_event_trigger_setup {
     struct weir_triggers *triggers;     /* borrowed */
     enum weir_trigger trigger;          /* fired by occurrences */
     uint64_t hold_off_ms;
-    bool once;
 };
 
 struct weir_event_trigger {

@@ -35,8 +35,6 @@ int weir_machine_facts_read(struct weir_machine_facts *machine, const struct wei
         options->output_kind == WEIR_RECORD_OUTPUT_STREAM ? UINT64_MAX : free_bytes_at(options->output_path);
     weir_kernel_limits_read(&machine->limits, NULL);
     int result = weir_topology_load(&machine->topology, err);
-    if (result == 0 && options->readers.efficient)
-        result = weir_topology_efficient_cpus(&machine->efficient_cpus, err);
     if (result == 0 && weir_topology_is_this_machine(machine->topology))
         result = read_this_machine(machine, err);
     if (result < 0)
@@ -58,7 +56,6 @@ uint64_t weir_machine_facts_memory_bytes(const struct weir_machine_facts *machin
 void weir_machine_facts_fini(struct weir_machine_facts *machine)
 {
     weir_cpuset_fini(&machine->quiet_cpus);
-    weir_cpuset_fini(&machine->efficient_cpus);
     weir_cpuset_fini(&machine->late_cpus);
     weir_topology_free(machine->topology);
     *machine = (struct weir_machine_facts){0};

@@ -24,11 +24,10 @@ struct weir_machine_facts {
     struct weir_topology *topology; /* owned */
     struct weir_kernel_limits limits;
     struct weir_memory_limit memory_limit; /* of the process's cgroups; unlimited when the topology is only described */
-    struct weir_cpuset quiet_cpus;     /* owned; isolcpus= and nohz_full=; empty when the topology is only described */
-    struct weir_cpuset efficient_cpus; /* owned; with --reader-cpus=efficient */
-    struct weir_cpuset late_cpus;      /* owned; offline CPUs to record once they come online */
-    uint64_t interrupt_registers;      /* extended registers that the PMU samples (--intr-regs): PERF_REG_* as bits */
-    uint64_t user_registers;           /* extended registers for --user-regs: PERF_REG_* as bits */
+    struct weir_cpuset quiet_cpus; /* owned; isolcpus= and nohz_full=; empty when the topology is only described */
+    struct weir_cpuset late_cpus;  /* owned; offline CPUs to record once they come online */
+    uint64_t interrupt_registers;  /* extended registers that the PMU samples (--intr-regs): PERF_REG_* as bits */
+    uint64_t user_registers;       /* extended registers for --user-regs: PERF_REG_* as bits */
     struct weir_clock_reference clock_reference; /* of the clock of -k; zeros without -k */
     uint64_t free_bytes;                         /* free on the output's file system; UINT64_MAX: unknown */
     const char *sysfs_root;                      /* borrowed; NULL: /sys */

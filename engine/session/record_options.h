@@ -47,7 +47,6 @@ struct weir_build_id_options {
 struct weir_reader_options {
     const char *threads_spec;       /* --threads=SPEC; NULL: "cpu" */
     const struct weir_cpuset *cpus; /* --reader-cpus: where weir's threads run; NULL: not given */
-    bool efficient;                 /* --reader-cpus=efficient; never with cpus */
     unsigned realtime_priority;     /* -r: SCHED_FIFO 1..99 for readers and writer; 0: none */
 };
 
@@ -59,7 +58,6 @@ enum weir_record_output_kind {
 struct weir_snapshot_condition {    /* --snapshot-on */
     struct weir_event_list *events; /* NULL or empty: none */
     uint64_t hold_off_ms;           /* after an occurrence that had an effect */
-    bool once;                      /* only the first occurrence counts */
     bool crash;                     /* a crash of the command is an occurrence, too */
 };
 

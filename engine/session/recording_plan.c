@@ -51,7 +51,6 @@ static int place_readers(struct weir_recording_plan *plan, struct weir_error *er
     const struct weir_record_options *options = plan->options;
     const struct weir_plan_housekeeping housekeeping = {
         .reader_cpus = options->readers.cpus,
-        .efficient = options->readers.efficient ? &plan->machine->efficient_cpus : NULL,
         .quiet = &plan->machine->quiet_cpus,
     };
     return weir_plan_make_with_housekeeping(&plan->placement, &plan->housekeeping_cpus, plan->machine->topology,

@@ -28,7 +28,6 @@ static int open_events(struct weir_event_trigger *trigger, const struct weir_tri
                                        .triggers = setup->triggers,
                                        .trigger = kind,
                                        .hold_off_ms = snapshot ? options->snapshot_on.hold_off_ms : 0,
-                                       .once = snapshot && options->snapshot_on.once,
                                    },
                                    err);
 }

@@ -125,10 +125,3 @@ Test(event_trigger, without_a_hold_off_all_have_an_effect)
     for (uint64_t i = 0; i < 10; i++)
         cr_assert(weir_hold_off_pass(&hold_off, 5));
 }
-
-Test(event_trigger, once_is_once)
-{
-    struct weir_hold_off hold_off = {.once = true};
-    cr_assert(weir_hold_off_pass(&hold_off, 5));
-    cr_assert_not(weir_hold_off_pass(&hold_off, UINT64_MAX));
-}

@@ -79,7 +79,7 @@ Test(shed, plan_without_memory_is_reported)
 
 Test(shed, each_step_has_its_word)
 {
-    static const char *const words[] = {"none", "batches", "stacks", "cpus"};
+    static const char *const words[] = {"batches", "stacks", "cpus"};
     for (unsigned i = 0; i < WEIR_SHED_COUNT; i++)
         cr_expect_str_eq(weir_shed_word((enum weir_shed)i), words[i]);
 }

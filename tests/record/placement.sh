@@ -37,46 +37,6 @@ test_all_threads_run_on_the_cpus_named_and_the_workload_does_not() {
     expect_readers_agree it.data
 }
 
-# A saved machine of two fast cores with two threads each, and behind them four that save energy.
-test_efficient_cores_of_a_hybrid_machine_do_the_reading() {
-    cat >machine.xml <<'EOF'
-<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE topology SYSTEM "hwloc2.dtd">
-<topology version="2.0">
-<object type="Machine" os_index="0" cpuset="0xff" complete_cpuset="0xff" allowed_cpuset="0xff" nodeset="0x1"
- complete_nodeset="0x1" allowed_nodeset="0x1" gp_index="1">
-<object type="NUMANode" os_index="0" cpuset="0xff" complete_cpuset="0xff" nodeset="0x1" complete_nodeset="0x1"
- gp_index="2" local_memory="8589934592"/>
-EOF
-    local cpu
-    for cpu in 0 1 2 3 4 5 6 7; do
-        printf '<object type="PU" os_index="%d" cpuset="0x%x" complete_cpuset="0x%x" nodeset="0x1" ' \
-            $cpu $((1 << cpu)) $((1 << cpu))
-        printf 'complete_nodeset="0x1" gp_index="%d"/>\n' $((cpu + 3))
-    done >>machine.xml
-    cat >>machine.xml <<'EOF'
-</object>
-<cpukind cpuset="0xf0" forced_efficiency="0"/>
-<cpukind cpuset="0x0f" forced_efficiency="1"/>
-</topology>
-EOF
-    HWLOC_XMLFILE=machine.xml "$WEIR_PROGRAM" record --dry-run -v -a -e cpu-clock --reader-cpus=efficient -o it.data \
-        2>err >out || fail "status $?"
-    expect_line err "weir: weir runs on the efficient CPUs 4-7"
-    expect_eq "readers" "$(sed -n 's/^weir: reader [0-9]*: \(cpus [0-9,-]*, runs on [0-9,-]*\),.*/\1/p' err)" \
-        "$(printf 'cpus %d,%d, runs on %d\n' 0 4 4 1 5 5 2 6 6 3 7 7)"
-}
-
-# Virtual machines tell of one kind.
-test_machine_of_one_kind_of_cpus_is_recorded_with_a_warning() {
-    [ ! -e /sys/devices/cpu_atom ] || skip "needs a machine whose CPUs are all of one kind"
-    weir_record --reader-cpus=efficient -a -e cpu-clock -F 99 -o it.data -- sleep 0.1
-    expect_eq "status" "$status" 0
-    expect_line err "weir: warning: --reader-cpus=efficient: this machine tells of no kind of CPUs that saves energy; \
-readers run where they would without it"
-    expect_readers_agree it.data
-}
-
 test_budget_of_1024_cpus_is_told_and_nothing_is_opened() {
     dry_run "numa:16 core:32 pu:2" -e cpu-clock -m 8M --buffer-size 4G -z10 || fail "status $?"
     expect_line err "weir: memory: rings 8456 MiB (8192 KiB data and 256 KiB sideband for each of 1024), pool 4096 MiB"

@@ -46,15 +46,9 @@ test_occurrence_takes_a_snapshot_of_the_kernels_rings() {
     expect_eq "calls" "$(getppid_calls it.data)" 1500 # and what is left at the end
 }
 
-test_once_is_once() {
-    record "${syscalls[@]}" -M 8M --snapshot-on "$execs" --snapshot-on-once --snapshot-hold-off 0 -o it.data -a -- \
-        sh -c 'for i in 1 2 3; do sleep 0.2; done'
-    expect_eq "snapshots" "$(snapshots)" 1
-}
-
 test_software_event_with_a_period_asks() {
-    weir_record "${syscalls[@]}" -M 8M --snapshot-on cpu-clock/period=20000000/ --snapshot-on-once -o it.data -- \
-        timeout 1 sh -c 'while :; do :; done'
+    weir_record "${syscalls[@]}" -M 8M --snapshot-on cpu-clock/period=20000000/ --snapshot-hold-off 60000 \
+        -o it.data -- timeout 1 sh -c 'while :; do :; done'
     expect_eq "snapshots" "$(snapshots)" 1
 }
 
@@ -78,7 +72,7 @@ test_ftrace_takes_a_snapshot_with_ours() {
     local tracing=/sys/kernel/tracing
     [ -e $tracing/snapshot ] || skip "needs a kernel with CONFIG_TRACER_SNAPSHOT"
     at_end write_knob $tracing/snapshot 0
-    record "${syscalls[@]}" -M 8M --ftrace-snapshot --snapshot-on "$execs:filename ~ \"*sleep\"" --snapshot-on-once \
+    record "${syscalls[@]}" -M 8M --ftrace-snapshot --snapshot-on "$execs:filename ~ \"*sleep\"" \
         -o it.data -- sh -c "echo weir-before >$tracing/trace_marker
             '$WEIR_LOAD' getppid 1000
             sleep 1

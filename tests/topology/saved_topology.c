@@ -43,16 +43,6 @@ static void take_cpus(hwloc_topology_t tree, unsigned node_bits)
     hwloc_bitmap_free(kept);
 }
 
-static void add_kinds(hwloc_topology_t tree, const char *const kinds[2])
-{
-    for (int i = 0; i < 2 && kinds[i]; i++) {
-        hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
-        cr_assert_eq(hwloc_bitmap_list_sscanf(cpus, kinds[i]), 0);
-        cr_assert_eq(hwloc_cpukinds_register(tree, cpus, i, 0, NULL, 0), 0);
-        hwloc_bitmap_free(cpus);
-    }
-}
-
 void saved_topology_use(const struct saved_topology *saved, const char *path)
 {
     hwloc_topology_t tree;
@@ -64,7 +54,6 @@ void saved_topology_use(const struct saved_topology *saved, const char *path)
     take_memory(tree, saved->memoryless_nodes);
     if (saved->cpuless_nodes)
         take_cpus(tree, saved->cpuless_nodes);
-    add_kinds(tree, saved->kinds);
     cr_assert_eq(hwloc_topology_export_xml(tree, path, 0), 0);
     hwloc_topology_destroy(tree);
     cr_assert_eq(setenv("HWLOC_XMLFILE", path, 1), 0);

@@ -10,7 +10,6 @@ struct saved_topology {
     unsigned cpuless_nodes;    /* bit n: NUMA node n loses its CPUs, which leave the machine */
     const unsigned *distances; /* row by row, one value per pair of nodes; NULL: none are saved */
     unsigned distance_rows;
-    const char *kinds[2]; /* lists of CPUs, the kind that saves most energy first; NULL: none */
 };
 
 /* Writes it to path and makes HWLOC_XMLFILE name that file. */

@@ -15,13 +15,12 @@ struct housekeeping_case {
     const char *recorded;    /* NULL: all */
     const char *spec;        /* NULL: no --threads */
     const char *reader_cpus; /* NULL: not given */
-    const char *efficient;   /* NULL: not asked for */
     const char *quiet;
 };
 
 struct made {
     struct weir_topology *topology;
-    struct weir_cpuset cpus, reader_cpus, efficient, quiet, housekeeping_cpus;
+    struct weir_cpuset cpus, reader_cpus, quiet, housekeeping_cpus;
     struct weir_plan plan;
     unsigned notices;
     enum weir_notice_level level; /* of the last one */
@@ -51,8 +50,6 @@ static void prepare(struct made *made, const struct housekeeping_case *asked)
         cr_assert_eq(weir_cpuset_copy(&made->cpus, weir_topology_online(made->topology)), 0);
     if (asked->reader_cpus)
         parse(&made->reader_cpus, asked->reader_cpus);
-    if (asked->efficient)
-        parse(&made->efficient, asked->efficient);
     if (asked->quiet)
         parse(&made->quiet, asked->quiet);
 }
@@ -61,7 +58,6 @@ static int make(struct made *made, const struct housekeeping_case *asked, struct
 {
     const struct weir_plan_housekeeping housekeeping = {
         .reader_cpus = asked->reader_cpus ? &made->reader_cpus : NULL,
-        .efficient = asked->efficient ? &made->efficient : NULL,
         .quiet = asked->quiet ? &made->quiet : NULL,
     };
     const struct weir_notice_sink sink = {keep_notice, made};
@@ -74,7 +70,6 @@ static void release(struct made *made)
     weir_plan_fini(&made->plan);
     weir_cpuset_fini(&made->cpus);
     weir_cpuset_fini(&made->reader_cpus);
-    weir_cpuset_fini(&made->efficient);
     weir_cpuset_fini(&made->quiet);
     weir_cpuset_fini(&made->housekeeping_cpus);
     weir_topology_free(made->topology);
@@ -242,56 +237,6 @@ Test(plan_housekeeping, named_cpus_do_all_the_reading_also_isolated_ones)
     expect_plan(&(struct housekeeping_case){.machine = "numa:2 pu:4", .spec = "numa", .reader_cpus = "3"}, "3",
                 "reader 0: cpus 0-3, runs on 3, node 0\n"
                 "reader 1: cpus 4-7, runs on 3, node 0\n");
-}
-
-/* ---- --reader-cpus=efficient ---- */
-
-/* As Intel's: two fast cores of two threads, and behind them four that save energy. */
-Test(plan_housekeeping, efficient_cores_read_those_that_are_not_but_quiet_ones_do_not)
-{
-    expect_plan(&(struct housekeeping_case){.machine = "pu:8", .efficient = "4-7"}, "4-7",
-                "reader 0: cpus 0,4, runs on 4, node 0\n"
-                "reader 1: cpus 1,5, runs on 5, node 0\n"
-                "reader 2: cpus 2,6, runs on 6, node 0\n"
-                "reader 3: cpus 3,7, runs on 7, node 0\n");
-    expect_plan(&(struct housekeeping_case){.machine = "pu:8", .efficient = "4-7", .quiet = "2-6"}, "7",
-                "reader 0: cpus 0-7, runs on 7, node 0\n");
-    expect_plan(&(struct housekeeping_case){.machine = "numa:2 pu:4", .spec = "numa", .efficient = "2-3,6-7"},
-                "2-3,6-7",
-                "reader 0: cpus 0-3, runs on 2-3, node 0\n"
-                "reader 1: cpus 4-7, runs on 6-7, node 1\n");
-}
-
-static void expect_warning(const struct housekeeping_case *asked, const char *housekeeping_cpus, const char *line)
-{
-    struct made made;
-    char list[128];
-    prepare(&made, asked);
-    cr_assert_eq(make(&made, asked, NULL), 0);
-    weir_cpuset_format(&made.housekeeping_cpus, list, sizeof(list));
-    cr_expect_str_eq(list, housekeeping_cpus);
-    cr_expect_eq(made.level, WEIR_NOTICE_WARNING);
-    cr_expect_str_eq(made.line, line);
-    release(&made);
-}
-
-Test(plan_housekeeping, machine_without_efficient_cores_for_readers_is_told_of)
-{
-    expect_warning(
-        &(struct housekeeping_case){.machine = "pu:4", .efficient = ""}, "",
-        "--reader-cpus=efficient: this machine tells of no kind of CPUs that saves energy; readers run where "
-        "they would without it");
-    expect_warning(
-        &(struct housekeeping_case){.machine = "pu:4", .efficient = "2-3", .quiet = "1-3"}, "0",
-        "--reader-cpus=efficient: no efficient CPU is one that weir may run on; readers run where they would "
-        "without it");
-}
-
-Test(plan_housekeeping, efficient_cores_do_not_go_with_masks)
-{
-    expect_refusal(&(struct housekeeping_case){.machine = "pu:4", .spec = "0-1/0", .efficient = "2-3"},
-                   "--reader-cpus cannot be combined with the masks of --threads",
-                   "each mask names its reader's CPUs behind the slash");
 }
 
 Test(plan_housekeeping, large_machine_with_a_housekeeping_core_on_each_node)

@@ -221,38 +221,6 @@ static struct weir_topology *load_saved(const struct saved_topology *saved)
     return load();
 }
 
-static void expect_efficient(const struct saved_topology *saved, const char *list)
-{
-    struct weir_cpuset set = WEIR_CPUSET_INIT;
-    struct weir_error err = {0};
-    cr_assert_eq(weir_cpuset_add(&set, 77), 0); /* is replaced */
-    weir_topology_free(load_saved(saved));
-    cr_assert_eq(weir_topology_efficient_cpus(&set, &err), 0, "%s", err.what);
-    expect_list(&set, list);
-    weir_cpuset_fini(&set);
-}
-
-Test(topology, efficient_cpus_are_those_of_the_kind_that_saves_most)
-{
-    const char *big_first = "package:1 core:6 pu:1";
-    expect_efficient(&(struct saved_topology){.description = big_first, .kinds = {"2-5", "0-1"}}, "2-5");
-    expect_efficient(&(struct saved_topology){.description = big_first, .kinds = {"0-3", "4-5"}}, "0-3");
-    expect_efficient(&(struct saved_topology){.description = big_first, .kinds = {"0-5"}}, "");
-    expect_efficient(&(struct saved_topology){.description = big_first}, "");
-}
-
-Test(topology, efficient_cpus_of_a_machine_that_cannot_be_read_are_an_error)
-{
-    struct weir_cpuset set = WEIR_CPUSET_INIT;
-    struct weir_error err = {0};
-    cr_assert_eq(weir_cpuset_add(&set, 7), 0);
-    setenv("HWLOC_SYNTHETIC", "bogus", 1);
-    cr_expect_eq(weir_topology_efficient_cpus(&set, &err), -EINVAL);
-    cr_expect_str_eq(err.what, "bad synthetic topology 'bogus'");
-    expect_list(&set, "7");
-    weir_cpuset_fini(&set);
-}
-
 Test(topology, saved_machine_is_the_one_that_was_saved)
 {
     struct weir_topology *topology =
