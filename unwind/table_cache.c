@@ -32,6 +32,11 @@ void weir_table_cache_fini(struct weir_table_cache *cache)
     *cache = (struct weir_table_cache){.slots = NULL};
 }
 
+size_t weir_table_cache_own_bytes(void)
+{
+    return WEIR_TABLE_CACHE_FILES * sizeof(struct weir_table_slot) + BUCKETS * sizeof(uint32_t);
+}
+
 static uint32_t *bucket_of(struct weir_table_cache *cache, uint64_t key)
 {
     return &cache->buckets[weir_hash(&cache->hash_key, &key, sizeof(key)) % BUCKETS];
@@ -73,25 +78,27 @@ static uint32_t take_slot(struct weir_table_cache *cache)
     return evict(cache, NONE, false);
 }
 
-static void load(struct weir_table_cache *cache, struct weir_table_slot *slot)
+/* False: the file may be opened later. */
+static bool load(struct weir_table_cache *cache, struct weir_table_slot *slot)
 {
     int fd = cache->source.open(cache->source.ctx, slot->key);
     cache->loads++;
     if (fd < 0)
-        return;
+        return fd != -ETIMEDOUT;
     slot->is_usable = weir_unwind_table_load(&slot->table, fd, cache->machine) == 0;
     close(fd);
     if (!slot->is_usable)
-        return;
+        return true;
     size_t bytes = weir_unwind_table_bytes(&slot->table);
     if (bytes > cache->max_bytes) {
         weir_unwind_table_fini(&slot->table);
         slot->is_usable = false;
-        return;
+        return true;
     }
     cache->bytes += bytes;
     while (cache->bytes > cache->max_bytes && evict(cache, (uint32_t)(slot - cache->slots), true) != NONE)
         ;
+    return true;
 }
 
 const struct weir_table_slot *weir_table_cache_find(struct weir_table_cache *cache, uint64_t key, bool may_load)
@@ -108,7 +115,11 @@ const struct weir_table_slot *weir_table_cache_find(struct weir_table_cache *cac
         *slot = (struct weir_table_slot){.key = key, .serial = ++cache->serial, .next = *bucket};
         *bucket = number;
         slot->last_use = ++cache->now;
-        load(cache, slot);
+        if (!load(cache, slot)) {
+            *bucket = slot->next;
+            slot->last_use = 0;
+            return NULL;
+        }
     }
     cache->slots[number].last_use = ++cache->now;
     return &cache->slots[number];

@@ -14,7 +14,8 @@
 
 /* Where the bytes of a file come from. */
 struct weir_table_source {
-    /* Opens the file of a key: a descriptor for reading, which the cache closes, or -errno. */
+    /* Opens the file of a key: a descriptor for reading, which the cache closes, or -errno. -ETIMEDOUT: perhaps later,
+     * so that the cache does not remember the file as one that cannot be used. */
     int (*open)(void *ctx, uint64_t key);
     void *ctx; /* borrowed */
 };
@@ -44,6 +45,9 @@ struct weir_table_cache {
 int weir_table_cache_init(struct weir_table_cache *cache, const struct weir_unwind_machine *machine,
                           const struct weir_table_source *source, size_t max_bytes);
 void weir_table_cache_fini(struct weir_table_cache *cache);
+
+/* Returns the memory of a cache without tables. */
+size_t weir_table_cache_own_bytes(void);
 
 /*
  * Returns the slot of a file, valid until the next call; NULL: it is not in the cache, and may_load is false, or there

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/bits.h"
 #include "format/bytes.h"
 
 #define FRAME_DISTANCE_MAX 0x4000u /* from the stack pointer to a frame pointer that is believed */
@@ -24,6 +25,7 @@ struct walk {
     struct weir_unwind_regs regs;
     uint64_t pc;
     bool was_interrupted; /* pc is that of an instruction, not a return address */
+    unsigned max_frames;
     uint64_t loads_limit; /* of the cache's count */
 };
 
@@ -52,6 +54,11 @@ void weir_unwinder_fini(struct weir_unwinder *unwinder)
     weir_table_cache_fini(&unwinder->tables);
     free(unwinder->rules);
     *unwinder = (struct weir_unwinder){.machine = NULL};
+}
+
+size_t weir_unwinder_bytes(void)
+{
+    return WEIR_UNWIND_RULES * sizeof(struct weir_unwind_known_rule) + weir_table_cache_own_bytes();
 }
 
 const char *weir_unwind_end_text(enum weir_unwind_end end)
@@ -264,7 +271,7 @@ static bool add(struct walk *walk, bool is_trampoline)
         walk->chain->end = WEIR_UNWIND_OUTERMOST;
         return false;
     }
-    if (walk->chain->count == WEIR_UNWIND_FRAMES_MAX) {
+    if (walk->chain->count == walk->max_frames) {
         walk->chain->end = WEIR_UNWIND_LIMIT;
         return false;
     }
@@ -291,6 +298,8 @@ void weir_unwinder_run(struct weir_unwinder *unwinder, const struct weir_unwind_
                        const struct weir_unwind_mappings *mappings, struct weir_unwind_chain *chain)
 {
     struct walk walk = {.unwinder = unwinder, .mappings = mappings, .chain = chain};
+    walk.max_frames = input->max_frames > 0 ? (unsigned)weir_min_u64(input->max_frames, WEIR_UNWIND_FRAMES_MAX)
+                                            : WEIR_UNWIND_FRAMES_MAX;
     walk.loads_limit = unwinder->tables.loads + WEIR_UNWIND_LOADS_MAX;
     chain->count = 0;
     chain->end = WEIR_UNWIND_NO_REGS;

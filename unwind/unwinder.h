@@ -45,7 +45,7 @@ enum weir_unwind_end {      /* why a chain ends */
     WEIR_UNWIND_NO_MAPPING, /* no known mapping has the address */
     WEIR_UNWIND_NO_TABLE,   /* the file is missing, or another one, or has no table */
     WEIR_UNWIND_NO_RULE,    /* the table does not have the address, or is malformed there */
-    WEIR_UNWIND_LIMIT,      /* WEIR_UNWIND_FRAMES_MAX */
+    WEIR_UNWIND_LIMIT,      /* max_frames */
     WEIR_UNWIND_LOOP,       /* the caller would be the frame itself */
     WEIR_UNWIND_NO_REGS,    /* the sample has no user registers, or those of a program of 32 bits */
     WEIR_UNWIND_ENDS,
@@ -60,6 +60,7 @@ struct weir_unwind_input { /* of one sample; borrowed */
     uint64_t reg_count;
     const uint8_t *stack;
     size_t stack_bytes;
+    unsigned max_frames; /* of the chain; 0 and more than WEIR_UNWIND_FRAMES_MAX: that many */
 };
 
 struct weir_unwind_chain {
@@ -80,6 +81,9 @@ struct weir_unwinder {
 int weir_unwinder_init(struct weir_unwinder *unwinder, const struct weir_unwind_machine *machine,
                        const struct weir_table_source *files, size_t max_bytes);
 void weir_unwinder_fini(struct weir_unwinder *unwinder);
+
+/* Returns the memory of an unwinder without tables. */
+size_t weir_unwinder_bytes(void);
 
 void weir_unwinder_run(struct weir_unwinder *unwinder, const struct weir_unwind_input *input,
                        const struct weir_unwind_mappings *mappings, struct weir_unwind_chain *chain);

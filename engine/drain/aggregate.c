@@ -236,8 +236,9 @@ static bool take_sample(struct worker *worker, uint8_t *data, uint32_t to, uint8
     return merged;
 }
 
-static void rewrite(void *state, struct weir_chunk *chunk)
+static void rewrite(void *state, struct weir_chunk *chunk, bool is_hurried)
 {
+    (void)is_hurried;
     struct worker *worker = state;
     uint8_t *data = chunk->data;
     uint32_t to = 0;

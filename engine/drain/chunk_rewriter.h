@@ -12,6 +12,7 @@
 #ifndef WEIR_ENGINE_DRAIN_CHUNK_REWRITER_H
 #define WEIR_ENGINE_DRAIN_CHUNK_REWRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,8 +28,9 @@ struct weir_chunk_rewriter {
     void *(*begin)(const void *plan, uint32_t chunk_bytes);
     void (*end)(void *state); /* NULL is allowed. Coordinator, after the worker */
 
-    /* Rewrites a chunk with at least one record. The state's worker; allocates nothing that has no bound. */
-    void (*rewrite)(void *state, struct weir_chunk *chunk);
+    /* Rewrites a chunk with at least one record. is_hurried: the pool is nearly empty and the workers are behind, so
+     * the step does not wait. The state's worker; allocates nothing that has no bound. */
+    void (*rewrite)(void *state, struct weir_chunk *chunk, bool is_hurried);
 
     /* Takes back what the step has counted for samples in [records, records + bytes), which stand for others and did
      * not reach their file: adds these others to each of `count` tables of samples, by place and event. Writer. NULL: a

@@ -32,7 +32,7 @@ static void work_on(struct weir_chunk_stage_worker *worker, struct weir_chunk_st
     const struct weir_chunk_stage_setup *setup = &worker->stage->setup;
     struct weir_chunk *chunk = slot->chunk;
     for (unsigned i = 0; i < setup->rewriter_count; i++)
-        setup->rewriters[i].rewrite(worker->states[i], chunk);
+        setup->rewriters[i].rewrite(worker->states[i], chunk, slot->is_hurried);
     if (slot->packs)
         slot->bytes = weir_zstd_pack(worker->packer, slot->data, chunk->data, chunk->used, slot->raw_ends);
     weir_test_point(WEIR_AT_STAGE_DONE);
@@ -301,6 +301,7 @@ void weir_chunk_stage_submit(struct weir_chunk_stage *stage, struct weir_chunk *
     bool is_data = chunk->kind == WEIR_CHUNK_DATA && !chunk->opaque;
     bool is_behind = pressed && waiting(stage) >= stage->worker_count;
     slot->chunk = chunk;
+    slot->is_hurried = is_behind;
     slot->packs = is_data && stage->setup.level > 0 && !is_behind;
     slot->bytes = 0;
     bool waits = slot->packs || (is_data && stage->setup.rewriter_count > 0);

@@ -71,7 +71,8 @@ enum weir_chunk_stage_state {
 struct weir_chunk_stage_slot {
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic(enum weir_chunk_stage_state) state; /* (work-done) */
     struct weir_chunk *chunk; /* borrowed from the queue until completed, then NULL; written by the writer */
-    bool packs;               /* by the writer: the worker compresses the chunk */
+    bool is_hurried;          /* by the writer: the pool was nearly empty, and the workers behind */
+    bool packs;               /* likewise: the worker compresses the chunk */
     uint8_t *data;            /* constant: the slot's buffer, 4096-aligned; owned by the stage. NULL without a level */
     uint32_t *raw_ends;       /* constant: room for weir_zstd_pack(), which fills it; owned by the stage */
     size_t bytes;             /* compressed; 0: the chunk goes to the file uncompressed. By the thread that sets DONE */

@@ -68,8 +68,9 @@ static uint32_t kept_of(uint32_t bytes)
     return bytes / 16 * 8 + 8;
 }
 
-static void halve(void *state, struct weir_chunk *chunk)
+static void halve(void *state, struct weir_chunk *chunk, bool is_hurried)
 {
+    (void)is_hurried;
     uint32_t kept = kept_of(chunk->used);
     *(uint64_t *)state += chunk->used - kept;
     chunk->used = kept;

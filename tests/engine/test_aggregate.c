@@ -53,7 +53,7 @@ static unsigned rewrite(struct aggregate_sample list[LIST_MAX])
 {
     struct aggregate_sums before = {0}, after = {0};
     aggregate_rig_add(&chunk, &before);
-    step.rewrite(state, &chunk);
+    step.rewrite(state, &chunk, false);
     aggregate_rig_add(&chunk, &after);
     cr_expect_eq(after.samples, before.records);
     cr_expect_eq(after.period, before.period);
@@ -122,7 +122,7 @@ Test(aggregate, samples_of_no_event_and_short_ones_pass_as_they_are)
     uint8_t *before = malloc(used);
     cr_assert(before);
     memcpy(before, chunk.data, used);
-    step.rewrite(state, &chunk);
+    step.rewrite(state, &chunk, false);
     cr_expect_eq(chunk.used, used);
     cr_expect_arr_eq(chunk.data, before, used);
     free(before);
@@ -185,7 +185,7 @@ Test(aggregate, other_records_keep_their_places_among_the_samples)
     aggregate_rig_append_comm(&chunk, 77, 77, 5);
     put(usual);
     aggregate_rig_append_comm(&chunk, 78, 78, 6);
-    step.rewrite(state, &chunk);
+    step.rewrite(state, &chunk, false);
     uint32_t at = 0;
     cr_expect_eq(aggregate_rig_next(&chunk, &at, &sample), 1);
     cr_expect_eq(sample.weight, 2);

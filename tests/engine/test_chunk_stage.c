@@ -227,10 +227,11 @@ static void *cut_begin(const void *plan, uint32_t chunk_bytes)
     return state;
 }
 
-static void cut(void *state, struct weir_chunk *chunk)
+static void cut(void *state, struct weir_chunk *chunk, bool is_hurried)
 {
     chunk->used -= **(const uint32_t **)state;
     chunk->data[0]++;
+    chunk->data[1] += is_hurried;
 }
 
 static const uint32_t first_cut = 1024, second_cut = 8;
@@ -284,6 +285,7 @@ Test(chunk_stage, steps_rewrite_a_chunk_one_after_the_other_where_it_lies)
         cr_expect_eq(result.bytes, i == 1 ? 4096 : 4096 - 1024 - 8, "a train passes as it is");
         cr_expect_eq(result.buffer_index, 2);
         cr_expect_eq(result.data[0], i == 1 ? 0 : 2);
+        cr_expect_eq(result.data[1], i == 2 ? 2 : 0, "behind the first one, the steps hurry");
         cr_expect_eq(weir_chunk_stage_complete(&rig.stage, result.chunk).count, 0);
     }
     cr_expect_eq(rig.stage.totals.raw_bytes, 0, "nobody asked for compression");

@@ -93,7 +93,7 @@ static uint64_t merge_all(const struct weir_aggregate *aggregate, const struct w
         if (used == 0)
             break;
         struct weir_chunk chunk = {.data = begin, .used = used, .capacity = CHUNK_BYTES};
-        step.rewrite(state, &chunk);
+        step.rewrite(state, &chunk, false);
         pad(begin + chunk.used, used - chunk.used);
         left += chunk.used;
         at += used;

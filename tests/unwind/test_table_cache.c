@@ -9,13 +9,15 @@
 static struct weir_buf table;
 static unsigned opened;
 
-/* Keys below 1000 have a file; 1000 has one that is no ELF file. */
+/* Keys below 1000 have a file; 1000 has one that is no ELF file, and that of UINT64_MAX is late. */
 static int open_file(void *ctx, uint64_t key)
 {
     (void)ctx;
     opened++;
     if (key == 1000)
         return dup(STDIN_FILENO);
+    if (key == UINT64_MAX)
+        return -ETIMEDOUT;
     return key < 1000 ? table_elf(&table) : -ENOENT;
 }
 
@@ -48,6 +50,17 @@ Test(table_cache, file_that_cannot_be_used_is_asked_for_once)
         cr_assert(!weir_table_cache_find(&cache, 2000, true)->is_usable);
     cr_assert_eq(opened, 1);
     cr_assert_eq(cache.bytes, 0);
+    weir_table_cache_fini(&cache);
+}
+
+Test(table_cache, file_that_is_late_is_asked_for_again)
+{
+    struct weir_table_cache cache = make(1 << 20);
+    cr_assert(weir_table_cache_find(&cache, 1, true)->is_usable);
+    for (unsigned i = 0; i < 3; i++)
+        cr_assert_null(weir_table_cache_find(&cache, UINT64_MAX, true));
+    cr_assert_eq(opened, 4);
+    cr_assert(weir_table_cache_find(&cache, 1, false)->is_usable);
     weir_table_cache_fini(&cache);
 }
 

@@ -126,6 +126,24 @@ Test(unwinder, chain_to_the_outermost_frame)
     expect(WEIR_UNWIND_OUTERMOST, FRAMES(BASE + 0x1110, BASE + 0x120f, BASE + 0x121f, BASE + 0x1307));
 }
 
+Test(unwinder, chain_has_the_frames_that_were_asked_for)
+{
+    words[0] = BASE + 0x1210;
+    words[4] = STACK + 8 * 8;
+    words[5] = BASE + 0x1220;
+    regs[0] = STACK + 4 * 8;
+    regs[1] = STACK;
+    regs[2] = BASE + 0x1110;
+    const struct weir_unwind_input input = {.regs_mask = MASK,
+                                            .regs = (const uint8_t *)regs,
+                                            .reg_count = 3,
+                                            .stack = (const uint8_t *)words,
+                                            .stack_bytes = sizeof(words),
+                                            .max_frames = 2};
+    weir_unwinder_run(&unwinder, &input, &mappings, &chain);
+    expect(WEIR_UNWIND_LIMIT, FRAMES(BASE + 0x1110, BASE + 0x120f));
+}
+
 Test(unwinder, interrupted_instruction_is_no_call)
 {
     words[0] = BASE + 0x1400;     /* the trampoline begins there, its entry one byte before */

@@ -1,0 +1,102 @@
+/*
+ * A chunk of samples with copied stacks, and the table of the file in which they were taken, both made to harm
+ * (engine/drain/unwind_step.h). Input: u16 bytes of .eh_frame, u16 of flags (1: in a hurry, 2: the file is late), the
+ * section, records up to the first one that is not whole.
+ *
+ * Whatever is in it: as many records of each type come out as go in, whole and in no more bytes; each sample is counted
+ * once; and no chunk waits or opens files more often than it may.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "tests/engine/unwind_rig.h"
+#include "tests/fuzz/fuzz.h"
+
+#define CHUNK_BYTES (64u * 1024)
+#define TYPES       32u
+
+/* The worker stays for all runs, as it is large; each run has another file. */
+struct fixture {
+    struct unwind_rig rig;
+    struct weir_chunk_rewriter step;
+    void *worker;
+    uint8_t data[CHUNK_BYTES];
+};
+
+struct seen {
+    uint64_t records[TYPES];
+};
+
+static void *init(void)
+{
+    static struct fixture fixture;
+    weir_assert(unwind_rig_init(&fixture.rig, 1));
+    fixture.step = weir_unwind_step_rewriter(&fixture.rig.step);
+    fixture.worker = fixture.step.begin(fixture.step.plan, CHUNK_BYTES);
+    weir_assert(fixture.worker);
+    return &fixture;
+}
+
+static void fini(void *object)
+{
+    struct fixture *fixture = object;
+    fixture->step.end(fixture->worker);
+    unwind_rig_fini(&fixture->rig);
+}
+
+/* Returns the bytes of the whole records at the beginning. */
+static uint32_t count(const uint8_t *data, size_t bytes, struct seen *seen)
+{
+    struct perf_event_header header;
+    uint32_t at = 0;
+    for (; bytes - at >= sizeof(header); at += header.size) {
+        memcpy(&header, data + at, sizeof(header));
+        if (header.size < sizeof(header) || header.size % 8 != 0 || header.size > bytes - at)
+            break;
+        seen->records[header.type % TYPES]++;
+    }
+    return at;
+}
+
+static uint64_t counted(const struct fixture *fixture, enum weir_unwind_count count)
+{
+    return weir_unwind_step_count(&fixture->rig.step, count);
+}
+
+static void run(void *object, const uint8_t *data, size_t bytes)
+{
+    struct fixture *fixture = object;
+    struct unwind_rig *rig = &fixture->rig;
+    struct seen before = {{0}}, after = {{0}};
+    uint16_t head[2];
+    if (bytes < sizeof(head))
+        return;
+    memcpy(head, data, sizeof(head));
+    size_t table_bytes = weir_min_u64(head[0], bytes - sizeof(head)), rest = bytes - sizeof(head) - table_bytes;
+    rig->table.used = 0;
+    weir_buf_append(&rig->table, data + sizeof(head), table_bytes);
+    rig->keys_from += 2;
+    rig->open_error = head[1] & 2 ? -ETIMEDOUT : 0;
+    unsigned opens = atomic_load(&rig->opens), waits = atomic_load(&rig->waits);
+    uint64_t samples = counted(fixture, WEIR_UNWIND_COUNT_SAMPLES);
+    uint64_t sorted = counted(fixture, WEIR_UNWIND_COUNT_UNWOUND) + counted(fixture, WEIR_UNWIND_COUNT_MALFORMED);
+
+    struct weir_chunk chunk = {.data = fixture->data, .capacity = CHUNK_BYTES};
+    memcpy(chunk.data, data + sizeof(head) + table_bytes, weir_min_u64(rest, CHUNK_BYTES));
+    chunk.used = count(chunk.data, weir_min_u64(rest, CHUNK_BYTES), &before);
+    uint32_t used = chunk.used;
+    fixture->step.rewrite(fixture->worker, &chunk, head[1] & 1);
+
+    weir_assert(chunk.used <= used && count(chunk.data, chunk.used, &after) == chunk.used);
+    weir_assert(memcmp(&before, &after, sizeof(before)) == 0);
+    weir_assert(atomic_load(&rig->opens) - opens <= 2 && atomic_load(&rig->waits) - waits <= 1);
+    samples = counted(fixture, WEIR_UNWIND_COUNT_SAMPLES) - samples;
+    sorted = counted(fixture, WEIR_UNWIND_COUNT_UNWOUND) + counted(fixture, WEIR_UNWIND_COUNT_MALFORMED) - sorted;
+    weir_assert(sorted <= samples && samples <= before.records[PERF_RECORD_SAMPLE]);
+}
+
+const struct fuzz_target fuzz_target = {.init = init, .run = run, .fini = fini};
