@@ -7,8 +7,7 @@
  * Its known trap: closing any descriptor of the same file in this process drops the lock. Within weir only the output
  * that holds a file opens it, and closes all descriptors at once.
  *
- * Nameless files are made with O_TMPFILE and named with linkat(2) through /proc/self/fd, see open(2). Where the file
- * system has no O_TMPFILE or /proc is not mounted, a hidden name in the same directory serves, made with O_EXCL.
+ * A file is made without a name or, where that does not work, with a hidden one (base/new_file.h).
  */
 #include "io/output_file_internal.h"
 
@@ -25,13 +24,13 @@
 
 #include "base/assert.h"
 #include "base/directory.h"
+#include "base/new_file.h"
 #include "io/output_refusal.h"
 
-#define FILE_MODE    0600
-#define OLD_SUFFIX   ".old"
-#define NULL_MAJOR   1u /* Documentation/admin-guide/devices.txt: 1:3 is /dev/null */
-#define NULL_MINOR   3u
-#define HIDDEN_TRIES 100u
+#define FILE_MODE  0600
+#define OLD_SUFFIX ".old"
+#define NULL_MAJOR 1u /* Documentation/admin-guide/devices.txt: 1:3 is /dev/null */
+#define NULL_MINOR 3u
 
 struct old_name {
     char text[NAME_MAX + sizeof(OLD_SUFFIX)];
@@ -210,52 +209,6 @@ static int check_folder(const struct weir_output_file *file, enum existing exist
     return -EINVAL;
 }
 
-struct proc_fd_path {
-    char text[32];
-};
-
-static struct proc_fd_path proc_fd_path_of(int fd)
-{
-    struct proc_fd_path path;
-    snprintf(path.text, sizeof(path.text), "/proc/self/fd/%d", fd);
-    return path;
-}
-
-/* Makes a nameless file that can get a name later. 0 or -errno. */
-static int open_nameless(struct weir_output_file *file)
-{
-    file->fd = openat(file->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, FILE_MODE);
-    if (file->fd < 0)
-        return -errno;
-
-    if (access(proc_fd_path_of(file->fd).text, F_OK) < 0) { /* /proc is not mounted: linkat(2) would fail later */
-        close(file->fd);
-        file->fd = -1;
-        return -EOPNOTSUPP;
-    }
-    return 0;
-}
-
-/* Makes a file with a hidden name beside the final one, for file systems without O_TMPFILE. 0 or -errno. */
-static int open_hidden(struct weir_output_file *file)
-{
-    for (unsigned i = 0; i < HIDDEN_TRIES; i++) {
-        char hidden[64];
-        snprintf(hidden, sizeof(hidden), ".weir-%d-%u", (int)getpid(), i);
-        file->fd = openat(file->dir_fd, hidden, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, FILE_MODE);
-        if (file->fd >= 0) {
-            file->hidden = strdup(hidden);
-            if (file->hidden)
-                return 0;
-            unlinkat(file->dir_fd, hidden, 0);
-            return -ENOMEM;
-        }
-        if (errno != EEXIST)
-            return -errno;
-    }
-    return -EEXIST;
-}
-
 /* Whether somebody has removed the directory, which may be the current one. */
 static bool directory_is_gone(const struct weir_output_file *file)
 {
@@ -265,10 +218,12 @@ static bool directory_is_gone(const struct weir_output_file *file)
 
 static int make_file(struct weir_output_file *file, struct weir_error *err)
 {
-    int rc = open_nameless(file);
-    /* EISDIR: kernels before 3.11; EINVAL, ENOENT: some network and stacked file systems. */
-    if (rc == -EOPNOTSUPP || rc == -EISDIR || rc == -EINVAL || rc == -ENOENT)
-        rc = open_hidden(file);
+    char hidden[WEIR_HIDDEN_NAME_BYTES];
+    int rc = weir_new_file_open(file->dir_fd, FILE_MODE, hidden);
+    if (rc >= 0) {
+        file->fd = rc;
+        rc = weir_output_file_note_hidden(file, hidden);
+    }
     if (rc < 0 && directory_is_gone(file)) { /* EPERM by ext4, ENOENT by others */
         rc = weir_error_set(err, -ENOENT, "cannot create output '%s': its directory was removed", file->path);
         weir_error_hint(err, "cd to one that is there, or name a file in another directory");
@@ -368,13 +323,21 @@ static int rename_without_replacing(int dir_fd, const char *from, const char *to
     return 0;
 }
 
+int weir_output_file_note_hidden(struct weir_output_file *file, const char *hidden)
+{
+    if (!hidden[0])
+        return 0;
+    file->hidden = strdup(hidden);
+    if (file->hidden)
+        return 0;
+    unlinkat(file->dir_fd, hidden, 0);
+    return -ENOMEM;
+}
+
 int weir_output_file_give_name(struct weir_output_file *file, const char *name)
 {
-    if (!file->hidden) {
-        struct proc_fd_path path = proc_fd_path_of(file->fd);
-        return linkat(AT_FDCWD, path.text, file->dir_fd, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
-    }
-
+    if (!file->hidden)
+        return weir_new_file_link(file->dir_fd, file->fd, name);
     int rc = rename_without_replacing(file->dir_fd, file->hidden, name);
     if (rc == 0) {
         free(file->hidden);

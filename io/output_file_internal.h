@@ -38,6 +38,9 @@ int weir_output_file_open_stream(struct weir_output_file *file, int fd, size_t *
 /* Gives an unpublished file a name in its directory, without replacing anything; its hidden name goes. 0 or -errno. */
 int weir_output_file_give_name(struct weir_output_file *file, const char *name);
 
+/* Keeps a copy of the hidden name; "": the file has none. 0, or -ENOMEM, and then the name is removed. */
+int weir_output_file_note_hidden(struct weir_output_file *file, const char *hidden);
+
 /* Whether that name in its directory is this file's. */
 bool weir_output_file_is_at(const struct weir_output_file *file, const char *name);
 

@@ -14,10 +14,9 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/new_file.h"
 #include "base/write_whole.h"
 #include "io/output_file_internal.h"
-
-#define HIDDEN_TRIES 100u
 
 void weir_output_file_identify(struct weir_output_identity *identity, const struct stat *st)
 {
@@ -92,20 +91,9 @@ int weir_output_file_keep_beside(struct weir_output_file *file, const char *suff
 /* 0 or -errno. */
 static int give_hidden_name(struct weir_output_file *file)
 {
-    char hidden[64];
-    for (unsigned i = 0; i < HIDDEN_TRIES && !file->hidden; i++) {
-        snprintf(hidden, sizeof(hidden), ".weir-%d-%u", (int)getpid(), i);
-        int rc = weir_output_file_give_name(file, hidden);
-        if (rc == 0) {
-            file->hidden = strdup(hidden);
-            if (!file->hidden)
-                unlinkat(file->dir_fd, hidden, 0);
-            return file->hidden ? 0 : -ENOMEM;
-        }
-        if (rc != -EEXIST)
-            return rc;
-    }
-    return file->hidden ? 0 : -EEXIST;
+    char hidden[WEIR_HIDDEN_NAME_BYTES] = "";
+    int rc = file->hidden ? 0 : weir_new_file_hide(file->dir_fd, file->fd, hidden);
+    return rc < 0 ? rc : weir_output_file_note_hidden(file, hidden);
 }
 
 int weir_output_file_replace(struct weir_output_file *file, const struct weir_output_identity *was,

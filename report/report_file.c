@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/directory.h"
+#include "base/new_file.h"
 #include "base/write_whole.h"
 
 #define FILE_MODE    0666
@@ -55,52 +57,27 @@ static int run_into_present(const struct weir_report_maker *maker, const char *p
     return result;
 }
 
-/* Opens a file without a name in the folder of path: whatever ends this process leaves nothing behind. */
-static int open_nameless(const char *path)
+static int run_in_directory(const struct weir_report_maker *maker, int directory_fd, const char *name, const char *path,
+                            int *status, struct weir_error *err)
 {
-    char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        snprintf(folder, sizeof(folder), ".");
-    else
-        snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int)(slash - path), path);
-    int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, FILE_MODE);
-    return fd < 0 ? -errno : fd;
-}
-
-/* Gives the file its name, in place of an older one of that name. */
-static int give_name(int fd, const char *path)
-{
-    char temporary[PATH_MAX], self[64];
-    if (snprintf(temporary, sizeof(temporary), "%s.%d", path, getpid()) >= (int)sizeof(temporary))
-        return -ENAMETOOLONG;
-    snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-    if (linkat(AT_FDCWD, self, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) < 0)
-        return -errno;
-    if (rename(temporary, path) == 0)
-        return 0;
-    int result = -errno;
-    unlink(temporary);
-    return result;
-}
-
-/* File systems without nameless files, such as NFS: the file has another name meanwhile. */
-static int run_into_temporary(const struct weir_report_maker *maker, const char *path, int *status,
-                              struct weir_error *err)
-{
-    char temporary[PATH_MAX];
-    if (snprintf(temporary, sizeof(temporary), "%s.%d", path, getpid()) >= (int)sizeof(temporary))
-        return weir_error_set_errno(err, -ENAMETOOLONG, "cannot create %.64s...", path);
-    int fd = open(temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, FILE_MODE);
+    char hidden[WEIR_HIDDEN_NAME_BYTES];
+    int fd = weir_new_file_open(directory_fd, FILE_MODE, hidden);
     if (fd < 0)
-        return weir_error_set_errno(err, -errno, "cannot create %s", temporary);
+        return weir_error_set_errno(err, fd, "cannot create %s", path);
     int result = run_child(maker, fd, status, err);
-    if (close(fd) < 0 && result == 0 && *status == 0)
-        result = weir_error_set_errno(err, -errno, "cannot write %s", path);
-    if (result == 0 && *status == 0 && rename(temporary, path) < 0)
-        result = weir_error_set_errno(err, -errno, "cannot name %s", path);
-    if (result < 0 || *status != 0)
-        unlink(temporary);
+    bool made = result == 0 && *status == 0;
+    int ended = weir_new_file_end(directory_fd, fd, hidden, made ? name : NULL);
+    return made && ended < 0 ? weir_error_set_errno(err, ended, "cannot write %s", path) : result;
+}
+
+static int run_into_new(const struct weir_report_maker *maker, const char *path, int *status, struct weir_error *err)
+{
+    const char *name;
+    int directory_fd = weir_directory_open_parent(path, &name);
+    if (directory_fd < 0)
+        return weir_error_set_errno(err, directory_fd, "cannot create %s", path);
+    int result = run_in_directory(maker, directory_fd, name, path, status, err);
+    close(directory_fd);
     return result;
 }
 
@@ -114,18 +91,7 @@ int weir_report_file_run(const struct weir_report_maker *maker, const char *path
         return weir_error_set_errno(err, -EISDIR, "cannot write %s", path);
     if (exists && !S_ISREG(present.st_mode))
         return run_into_present(maker, path, status, err);
-    int fd = open_nameless(path);
-    if (fd == -EOPNOTSUPP || fd == -EISDIR)
-        return run_into_temporary(maker, path, status, err);
-    if (fd < 0)
-        return weir_error_set_errno(err, fd, "cannot create %s", path);
-    int result = run_child(maker, fd, status, err);
-    int named = result == 0 && *status == 0 ? give_name(fd, path) : 0;
-    if (named < 0)
-        result = weir_error_set_errno(err, named, "cannot name %s", path);
-    if (close(fd) < 0 && result == 0 && *status == 0)
-        result = weir_error_set_errno(err, -errno, "cannot write %s", path);
-    return result;
+    return run_into_new(maker, path, status, err);
 }
 
 static int copy_all(int from, int to)

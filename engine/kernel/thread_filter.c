@@ -68,8 +68,9 @@ static const struct weir_call_rule sideband[] = {
 
 /* The thread of --metrics, which replaces its file. */
 static const struct weir_call_rule replacing[] = {
-    {SCMP_SYS(openat), ANY},   {SCMP_SYS(open), ANY},      {SCMP_SYS(fchmod), ANY},
-    {SCMP_SYS(renameat), ANY}, {SCMP_SYS(renameat2), ANY}, {SCMP_SYS(unlinkat), ANY},
+    {SCMP_SYS(openat), ANY},    {SCMP_SYS(open), ANY},       {SCMP_SYS(fchmod), ANY}, {SCMP_SYS(renameat), ANY},
+    {SCMP_SYS(renameat2), ANY}, {SCMP_SYS(unlinkat), ANY},   {SCMP_SYS(linkat), ANY}, {SCMP_SYS(access), ANY},
+    {SCMP_SYS(faccessat), ANY}, {SCMP_SYS(faccessat2), ANY},
 };
 
 static const struct weir_call_rule never[] = {

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/directory.h"
+#include "base/new_file.h"
 #include "base/write_whole.h"
 #include "engine/kernel/privileges.h"
 #include "engine/kernel/timer.h"
@@ -37,38 +38,15 @@ struct weir_metrics_file {
 
 /* ---- the file: on the thread ---- */
 
-/* Makes the new file. A file of that name is left over from a process that was killed and had the same id. */
-static int make_file(int directory_fd, const char *name)
-{
-    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    int fd = openat(directory_fd, name, flags, FILE_MODE);
-    if (fd < 0 && errno == EEXIST && unlinkat(directory_fd, name, 0) == 0)
-        fd = openat(directory_fd, name, flags, FILE_MODE);
-    return fd < 0 ? -errno : fd;
-}
-
-static int write_file(int fd, const struct weir_buf *text)
-{
-    int result = fchmod(fd, FILE_MODE) < 0 ? -errno : weir_write_whole(fd, text->data, text->used);
-    if (close(fd) < 0 && result == 0)
-        result = -errno;
-    return result;
-}
-
 static int replace_in(int directory_fd, const char *name, const struct weir_buf *text)
 {
-    char made[NAME_MAX + 1]; /* hidden, and not read by node_exporter */
-    if (snprintf(made, sizeof(made), ".%s.%d", name, (int)getpid()) >= (int)sizeof(made))
-        return -ENAMETOOLONG;
-    int fd = make_file(directory_fd, made);
+    char hidden[WEIR_HIDDEN_NAME_BYTES]; /* not read by node_exporter */
+    int fd = weir_new_file_open(directory_fd, FILE_MODE, hidden);
     if (fd < 0)
         return fd;
-    int result = write_file(fd, text);
-    if (result == 0 && renameat(directory_fd, made, directory_fd, name) < 0)
-        result = -errno;
-    if (result < 0)
-        unlinkat(directory_fd, made, 0);
-    return result;
+    int result = fchmod(fd, FILE_MODE) < 0 ? -errno : weir_write_whole(fd, text->data, text->used);
+    int ended = weir_new_file_end(directory_fd, fd, hidden, result == 0 ? name : NULL);
+    return result < 0 ? result : ended;
 }
 
 static int replace(const char *path, const struct weir_buf *text)

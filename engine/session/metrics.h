@@ -6,10 +6,10 @@
  *     thread         writes the newest text into a new file of the same directory, and renames it over the old file. A
  *                    consumer sees whole texts only
  *
- * The thread names both files relative to a descriptor of their directory, makes the new file with O_EXCL, and so
- * follows no link that another user has put there. A failure costs the recording nothing: the coordinator warns of the
- * first one, and the thread tries the next text again. A file system that hangs holds up the thread alone. The end of
- * the recording waits a few seconds for the last text, and then leaves the thread behind.
+ * The thread names both files relative to a descriptor of their directory (base/new_file.h), and so follows no link
+ * that another user has put there. A failure costs the recording nothing: the coordinator warns of the first one, and
+ * the thread tries the next text again. A file system that hangs holds up the thread alone. The end of the recording
+ * waits a few seconds for the last text, and then leaves the thread behind.
  *
  * Coordinator thread, but for the thread itself.
  */
