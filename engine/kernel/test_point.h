@@ -56,6 +56,10 @@ enum weir_test_point {
     WEIR_AT_SIDE_DRAINED,  /* the tees were read, the epoch was not looked at again */
     WEIR_AT_SIDE_UNLOCKED, /* a file was read without the lock, its id is not in the table */
 
+    WEIR_AT_HISTORY_PUT,  /* (history-shard) a change is in the log, the lock is held */
+    WEIR_AT_HISTORY_FOLD, /* (history-shard) changes have moved into the maps, the lock is held */
+    WEIR_AT_HISTORY_FIND, /* (history-shard) a process was searched, the lock is held */
+
     WEIR_AT_FINISHER_TAKEN, /* a file has left the queue, and no thread was told of the room */
     WEIR_AT_FINISHER_DONE,  /* a file has its name, and is not counted */
     WEIR_AT_FINISHER_DROP,  /* without the lock, what is to be removed is there */

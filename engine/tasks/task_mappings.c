@@ -43,6 +43,12 @@ static uint32_t first_behind(const struct weir_task_mappings *maps, uint64_t sta
     return low;
 }
 
+const struct weir_task_mapping *weir_task_mappings_find(const struct weir_task_mappings *maps, uint64_t address)
+{
+    uint32_t at = first_behind(maps, address);
+    return maps && at < maps->count && maps->all[at].start <= address ? &maps->all[at] : NULL;
+}
+
 /* Writes the maps that take the place of [first, last): the rest before start, the new map, the rest behind end. */
 static uint32_t replacement(const struct weir_task_mappings *maps, uint32_t first, uint32_t last, uint64_t start,
                             uint64_t end, const struct weir_task_mapping *mapping, struct weir_task_mapping *out)

@@ -1,6 +1,7 @@
 /*
  * The executable maps of one process: ascending by address, without overlaps. A process shares them with the children
- * that it forks until one of them changes its maps. Called by the thread that has the task map; allocates.
+ * that it forks until one of them changes its maps. Called by the thread that has the task map, or the history of
+ * mappings; allocates.
  */
 #ifndef WEIR_ENGINE_TASKS_TASK_MAPPINGS_H
 #define WEIR_ENGINE_TASKS_TASK_MAPPINGS_H
@@ -12,7 +13,8 @@
 
 struct weir_task_mapping {
     uint64_t start, end, page_offset;
-    uint32_t file; /* index into the mapped files */
+    uint64_t since_ns; /* time of the record; 0: synthesized, or the owner keeps no times */
+    uint32_t file;     /* as the owner numbers files */
     uint16_t protection, flags;
 };
 
@@ -27,6 +29,9 @@ struct weir_task_mappings *weir_task_mappings_share(struct weir_task_mappings *m
 
 /* Counts one process less. Without any, frees the maps and takes their size from *bytes. NULL-safe. */
 void weir_task_mappings_drop(struct weir_task_mappings *maps, uint64_t *bytes);
+
+/* Returns the map that covers an address, borrowed until the maps change; NULL: none. maps may be NULL. */
+const struct weir_task_mapping *weir_task_mappings_find(const struct weir_task_mappings *maps, uint64_t address);
 
 /*
  * Cuts [start, end) out of the maps in *maps and, unless mapping is NULL, puts mapping there. *maps (NULL: none yet) is
