@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define WEIR_ARRAY_COUNT(a)   (sizeof(a) / sizeof((a)[0]))
 #define WEIR_CACHE_LINE_BYTES 64
@@ -45,6 +46,13 @@ static inline uint64_t weir_min_u64(uint64_t a, uint64_t b)
 static inline uint64_t weir_max_u64(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
+}
+
+/* Whether all bytes are zeros. */
+static inline bool weir_is_zero(const void *data, size_t bytes)
+{
+    const char *first = data;
+    return bytes == 0 || (*first == 0 && memcmp(first, first + 1, bytes - 1) == 0);
 }
 
 static inline uint64_t weir_clamp_u64(uint64_t v, uint64_t low, uint64_t high)

@@ -14,7 +14,8 @@ static unsigned bucket_of(uint64_t value)
         return (unsigned)value;
     unsigned top_bit = 63 - (unsigned)__builtin_clzll(value);
     unsigned step = (unsigned)(value >> (top_bit - STEP_BITS)) & (WEIR_HISTOGRAM_STEPS - 1);
-    return (top_bit - STEP_BITS + 1) * WEIR_HISTOGRAM_STEPS + step;
+    unsigned bucket = (top_bit - STEP_BITS + 1) * WEIR_HISTOGRAM_STEPS + step;
+    return bucket < WEIR_HISTOGRAM_BUCKETS ? bucket : WEIR_HISTOGRAM_BUCKETS - 1;
 }
 
 /* The greatest value of a bucket. */
@@ -25,13 +26,6 @@ static uint64_t bucket_end(unsigned bucket)
     unsigned shift = bucket / WEIR_HISTOGRAM_STEPS - 1;
     uint64_t first = (uint64_t)(WEIR_HISTOGRAM_STEPS + bucket % WEIR_HISTOGRAM_STEPS) << shift;
     return first + ((UINT64_C(1) << shift) - 1);
-}
-
-void weir_histogram_add(struct weir_histogram *histogram, uint64_t value)
-{
-    histogram->buckets[bucket_of(value)]++;
-    histogram->count++;
-    histogram->max = weir_max_u64(histogram->max, value);
 }
 
 uint64_t weir_histogram_percentile(const struct weir_histogram *histogram, double percent)
@@ -66,8 +60,6 @@ uint64_t weir_histogram_sum(const struct weir_histogram *histogram)
 void weir_shared_histogram_add(struct weir_shared_histogram *histogram, uint64_t value)
 {
     unsigned bucket = bucket_of(value);
-    if (bucket >= WEIR_SHARED_HISTOGRAM_BUCKETS)
-        bucket = WEIR_SHARED_HISTOGRAM_BUCKETS - 1;
     /* Relaxed, and no read-modify-write: one thread writes, and the counts publish no other data. */
     uint64_t count = atomic_load_explicit(&histogram->buckets[bucket], memory_order_relaxed);
     atomic_store_explicit(&histogram->buckets[bucket], count + 1, memory_order_relaxed);
@@ -77,7 +69,7 @@ void weir_shared_histogram_add(struct weir_shared_histogram *histogram, uint64_t
 
 void weir_shared_histogram_read(const struct weir_shared_histogram *histogram, struct weir_histogram *into)
 {
-    for (unsigned bucket = 0; bucket < WEIR_SHARED_HISTOGRAM_BUCKETS; bucket++) {
+    for (unsigned bucket = 0; bucket < WEIR_HISTOGRAM_BUCKETS; bucket++) {
         uint64_t count = atomic_load_explicit(&histogram->buckets[bucket], memory_order_relaxed); /* see add() */
         into->buckets[bucket] += count;
         into->count += count;

@@ -12,16 +12,15 @@
 #include <stdint.h>
 
 #define WEIR_HISTOGRAM_STEPS   8u /* buckets to a power of two */
-#define WEIR_HISTOGRAM_BUCKETS (62u * WEIR_HISTOGRAM_STEPS)
+#define WEIR_HISTOGRAM_BUCKETS (24u * WEIR_HISTOGRAM_STEPS)
 
-/* All zero: empty. */
+/* The counts that were read, of one shared histogram or several. Values from 2^26 on (in microseconds: a minute) count
+ * in the last bucket. All zero: empty. */
 struct weir_histogram {
     uint64_t buckets[WEIR_HISTOGRAM_BUCKETS];
     uint64_t count;
     uint64_t max; /* exact */
 };
-
-void weir_histogram_add(struct weir_histogram *histogram, uint64_t value);
 
 /* Returns the least bucket end that at least `percent` (above 0, at most 100) of the values do not exceed; never above
  * the greatest value. 0 when the histogram is empty. */
@@ -34,12 +33,9 @@ uint64_t weir_histogram_below(const struct weir_histogram *histogram, uint64_t e
  * high, and never falls while values are added. */
 uint64_t weir_histogram_sum(const struct weir_histogram *histogram);
 
-/* The lower buckets of struct weir_histogram. Values from 2^26 on (in microseconds: a minute) count in the last one.
- * All zero: empty. */
-#define WEIR_SHARED_HISTOGRAM_BUCKETS (24u * WEIR_HISTOGRAM_STEPS)
-
+/* All zero: empty. */
 struct weir_shared_histogram {
-    _Atomic uint64_t buckets[WEIR_SHARED_HISTOGRAM_BUCKETS];
+    _Atomic uint64_t buckets[WEIR_HISTOGRAM_BUCKETS];
     _Atomic uint64_t max; /* exact */
 };
 

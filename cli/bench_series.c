@@ -16,7 +16,7 @@
 
 #define LABEL_MIN 5
 
-struct weir_spread weir_bench_point_spread(const struct weir_bench_point *point, enum weir_bench_figure figure)
+static struct weir_spread spread_of(const struct weir_bench_point *point, enum weir_bench_figure figure)
 {
     double values[WEIR_BENCH_RUNS_MAX];
     for (unsigned run = 0; run < point->run_count; run++)
@@ -48,7 +48,7 @@ static struct weir_bench_figures medians_of(const struct weir_bench_point *point
 {
     struct weir_bench_figures figures;
     for (unsigned figure = 0; figure < WEIR_BENCH_FIGURES; figure++)
-        figures.values[figure] = weir_bench_point_spread(point, (enum weir_bench_figure)figure).median;
+        figures.values[figure] = spread_of(point, (enum weir_bench_figure)figure).median;
     return figures;
 }
 
@@ -95,14 +95,13 @@ void weir_bench_series_append_text(const struct weir_bench_series *series, struc
     struct weir_buf label = WEIR_BUF_INIT;
     for (size_t i = 0; i < series->point_count; i++) {
         const struct weir_bench_point *point = &series->points[i];
-        struct weir_spread rate = weir_bench_point_spread(point, WEIR_BENCH_SAMPLES_PER_CPU);
+        struct weir_spread rate = spread_of(point, WEIR_BENCH_SAMPLES_PER_CPU);
         weir_buf_reset(&label);
         weir_bench_sweep_describe(series->sweep, i, &label);
         weir_buf_printf(text, "%-*s %5u %12.0f (%10.0f to %10.0f) %10.1f %10.3f %9.4f\n", width, weir_buf_str(&label),
-                        point->run_count, rate.median, rate.min, rate.max,
-                        weir_bench_point_spread(point, WEIR_BENCH_MB_PER_S).median,
-                        weir_bench_point_spread(point, WEIR_BENCH_CPU_S_PER_GB).median,
-                        weir_bench_point_spread(point, WEIR_BENCH_KEPT_PERCENT).median);
+                        point->run_count, rate.median, rate.min, rate.max, spread_of(point, WEIR_BENCH_MB_PER_S).median,
+                        spread_of(point, WEIR_BENCH_CPU_S_PER_GB).median,
+                        spread_of(point, WEIR_BENCH_KEPT_PERCENT).median);
     }
     weir_buf_fini(&label);
     conclude(series, text);
@@ -122,7 +121,7 @@ static void append_json_point(const struct weir_bench_series *series, size_t ind
     weir_buf_printf(text, ", \"runs\": %u, \"produced\": %" PRIu64 ", \"lost\": %" PRIu64, point->run_count,
                     point->produced, point->lost);
     for (unsigned figure = 0; figure < WEIR_BENCH_FIGURES; figure++) {
-        struct weir_spread spread = weir_bench_point_spread(point, (enum weir_bench_figure)figure);
+        struct weir_spread spread = spread_of(point, (enum weir_bench_figure)figure);
         weir_buf_printf(text, ",\n    \"%s\": {\"median\": %.6f, \"min\": %.6f, \"max\": %.6f}",
                         weir_bench_figure_names[figure], spread.median, spread.min, spread.max);
     }
@@ -130,7 +129,7 @@ static void append_json_point(const struct weir_bench_series *series, size_t ind
     const char *between = "";
     for (size_t i = 0; i < gate->count; i++) {
         const struct weir_bench_threshold *threshold = &gate->thresholds[i];
-        if (weir_bench_point_spread(point, threshold->figure).median >= threshold->least)
+        if (spread_of(point, threshold->figure).median >= threshold->least)
             continue;
         weir_buf_printf(text, "%s\"%s\"", between, weir_bench_figure_names[threshold->figure]);
         between = ", ";
@@ -267,7 +266,7 @@ static bool is_below(const struct series_run *run, const struct weir_print *prin
     for (size_t i = 0; i < run->series.point_count; i++) {
         for (size_t t = 0; t < run->gate.count; t++) {
             const struct weir_bench_threshold *threshold = &run->gate.thresholds[t];
-            double median = weir_bench_point_spread(&run->series.points[i], threshold->figure).median;
+            double median = spread_of(&run->series.points[i], threshold->figure).median;
             if (median >= threshold->least)
                 continue;
             struct weir_error err = {0};

@@ -26,8 +26,6 @@ struct weir_bench_series {
     int signal;                           /* that ended the series; 0: none */
 };
 
-struct weir_spread weir_bench_point_spread(const struct weir_bench_point *point, enum weir_bench_figure figure);
-
 /* Appends the table, a line for each point, and the closing sentence. */
 void weir_bench_series_append_text(const struct weir_bench_series *series, struct weir_buf *text);
 

@@ -292,7 +292,7 @@ static int parse(struct weir_record_arguments *arguments, const struct weir_invo
                  struct weir_settings *settings, struct weir_error *err)
 {
     int result = take_buildid_dir(arguments, invocation->buildid_dir, settings, err);
-    return result < 0 ? result : weir_record_options_parse_noted(arguments, invocation->arguments, settings, err);
+    return result < 0 ? result : weir_record_options_parse(arguments, invocation->arguments, settings, err);
 }
 
 /* Starts anew with the presets that the arguments name: they stand in front of the command line. As parse(). */

@@ -101,13 +101,8 @@ const struct weir_command weir_record_command = {
                 .perf_option_count = WEIR_PERF_OPTION_COUNT},
 };
 
-int weir_record_options_parse(struct weir_record_arguments *arguments, char *const *argv, struct weir_error *err)
-{
-    return weir_record_options_parse_noted(arguments, argv, NULL, err);
-}
-
-int weir_record_options_parse_noted(struct weir_record_arguments *arguments, char *const *argv,
-                                    struct weir_settings *settings, struct weir_error *err)
+int weir_record_options_parse(struct weir_record_arguments *arguments, char *const *argv,
+                              struct weir_settings *settings, struct weir_error *err)
 {
     size_t used;
     int result = weir_options_parse_noted(&weir_record_command.options, arguments, argv, &used, settings, err);

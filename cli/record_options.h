@@ -16,13 +16,10 @@
 
 extern const struct weir_command weir_record_command;
 
-/* Parses argv (the words behind `weir record`). As weir_options_parse(); arguments are to be given to _fini in any
- * case. */
-int weir_record_options_parse(struct weir_record_arguments *arguments, char *const *argv, struct weir_error *err);
-
-/* The same, and appends what was understood to settings. */
-int weir_record_options_parse_noted(struct weir_record_arguments *arguments, char *const *argv,
-                                    struct weir_settings *settings, struct weir_error *err);
+/* Parses argv (the words behind `weir record`) and appends what it understands to settings, which may be NULL. As
+ * weir_options_parse_noted(); arguments are to be given to _fini in any case. */
+int weir_record_options_parse(struct weir_record_arguments *arguments, char *const *argv,
+                              struct weir_settings *settings, struct weir_error *err);
 
 /*
  * Applies the rules between options, as perf does: -F excludes -c; -p and -t go before -u, these before -C and -a, and

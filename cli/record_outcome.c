@@ -30,8 +30,8 @@ static void append_text_or_null(const char *text, struct weir_buf *out)
         weir_buf_printf(out, "null");
 }
 
-void weir_record_outcome_append(const struct weir_record_options *options, const struct weir_record_outcome *outcome,
-                                struct weir_buf *out)
+static void append_outcome(const struct weir_record_options *options, const struct weir_record_outcome *outcome,
+                           struct weir_buf *out)
 {
     const struct weir_record_result *result = outcome->result;
     bool has_file = result && result->file_bytes > 0;
@@ -91,7 +91,7 @@ int weir_record_outcome_write(const struct weir_record_arguments *arguments, con
     if (has_file && options->output_kind == WEIR_RECORD_OUTPUT_FILE && is_same_file(path, options->output_path))
         return refuse_output(path, err);
     struct weir_buf text = WEIR_BUF_INIT;
-    weir_record_outcome_append(options, outcome, &text);
+    append_outcome(options, outcome, &text);
     int code = weir_buf_error(&text);
     if (code < 0)
         weir_error_set_errno(err, code, "cannot build the report");

@@ -14,10 +14,6 @@ struct weir_record_outcome {                 /* all borrowed */
     int exit_status;                         /* of weir; with a signal, what a shell shows */
 };
 
-/* Appends the outcome as one JSON object and a newline. Pure. */
-void weir_record_outcome_append(const struct weir_record_options *options, const struct weir_record_outcome *outcome,
-                                struct weir_buf *out);
-
 /* Checks that --report can be written, before anything else begins. 0 or -errno with err. */
 int weir_record_outcome_check(const struct weir_record_arguments *arguments, struct weir_error *err);
 

@@ -276,11 +276,6 @@ static int write_head(int fd, const struct copying *copying, uint64_t *offset)
     return done ? 0 : -EIO;
 }
 
-static bool is_zero(const char *data, size_t bytes)
-{
-    return bytes == 0 || (data[0] == 0 && memcmp(data, data + 1, bytes - 1) == 0);
-}
-
 static int copy_segment(const struct copying *copying, const struct weir_kcore_segment *segment, int to, uint64_t at)
 {
     char block[BLOCK_BYTES];
@@ -293,7 +288,7 @@ static int copy_segment(const struct copying *copying, const struct weir_kcore_s
             return got < 0 ? -errno : -ENODATA;
         for (size_t page = 0; page < (size_t)got; page += copying->page_bytes) {
             size_t bytes = weir_min_u64(copying->page_bytes, (size_t)got - page);
-            int result = is_zero(block + page, bytes) ? 0 : write_at(to, block + page, bytes, at + done + page);
+            int result = weir_is_zero(block + page, bytes) ? 0 : write_at(to, block + page, bytes, at + done + page);
             if (result < 0)
                 return result;
         }

@@ -335,11 +335,10 @@ static int plan_parts(struct planner *planner, uint64_t *dropped_bytes, struct w
 
 static bool is_blank(const struct weir_byte_source *source, uint64_t from, uint64_t to)
 {
-    static const uint8_t zeros[BLANK_BYTES];
     uint8_t bytes[BLANK_BYTES];
     for (uint64_t at = from; at < to; at += sizeof(bytes)) {
         size_t count = weir_min_u64(to - at, sizeof(bytes));
-        if (weir_byte_source_read_at(source, at, bytes, count) != (ssize_t)count || memcmp(bytes, zeros, count) != 0)
+        if (weir_byte_source_read_at(source, at, bytes, count) != (ssize_t)count || !weir_is_zero(bytes, count))
             return false;
     }
     return true;

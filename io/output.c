@@ -217,7 +217,8 @@ struct weir_output_file *weir_output_file_of(struct weir_output *output)
 
 /* ---- head ---- */
 
-int weir_output_write_whole(struct weir_output *output, const void *data, size_t bytes, uint64_t offset)
+/* pwrite(2) of all bytes, through the page cache. 0 or -errno. */
+static int write_whole(struct weir_output *output, const void *data, size_t bytes, uint64_t offset)
 {
     struct weir_output_writes *writes = &output->writes;
     struct iovec rest = {.iov_base = (void *)(uintptr_t)data, .iov_len = bytes}; /* pwritev(2) only reads it */
@@ -259,7 +260,7 @@ int weir_output_write_head(struct weir_output *output, const void *head, size_t 
     if (output->file.stream)
         return queue_stream_head(output, head, head_bytes);
     weir_assert(!output->begun && head_bytes % WEIR_OUTPUT_BLOCK_BYTES == 0);
-    int rc = weir_output_write_whole(output, head, head_bytes, 0);
+    int rc = write_whole(output, head, head_bytes, 0);
     if (rc < 0)
         return rc;
     output->head_bytes = output->end = output->stable_end = output->writes.written_end = head_bytes;
@@ -280,7 +281,7 @@ static int copy_by_hand(struct weir_output *output, int from, uint64_t at, uint6
             rc = got < 0 ? -errno : -ENODATA;
             continue;
         }
-        rc = weir_output_write_whole(output, buffer, (size_t)got, end);
+        rc = write_whole(output, buffer, (size_t)got, end);
         at += (uint64_t)got;
         end += (uint64_t)got;
         bytes -= (uint64_t)got;
@@ -316,7 +317,7 @@ int weir_output_copy_in(struct weir_output *output, int fd, uint64_t offset, uin
 int weir_output_patch_head(struct weir_output *output, uint64_t offset, const void *data, size_t bytes)
 {
     weir_assert(!output->file.stream && offset <= output->head_bytes && bytes <= output->head_bytes - offset);
-    return weir_output_write_whole(output, data, bytes, offset);
+    return write_whole(output, data, bytes, offset);
 }
 
 /* ---- state ---- */
@@ -400,13 +401,13 @@ static int write_tail(struct weir_output *output, const void *tail, size_t bytes
 {
     const struct weir_output_writes *writes = &output->writes;
     bool was_cut = writes->error < 0;
-    int rc = weir_output_write_whole(output, tail, bytes, output->stable_end);
+    int rc = write_whole(output, tail, bytes, output->stable_end);
     if (weir_output_lacks_space(rc) && weir_output_give_back(output)) {
         was_cut = true;
-        rc = weir_output_write_whole(output, tail, bytes, output->stable_end);
+        rc = write_whole(output, tail, bytes, output->stable_end);
     }
     if (was_cut && weir_output_lacks_space(rc) && writes->file_ops->fsync(writes->ctx, output->file.fd) == 0)
-        rc = weir_output_write_whole(output, tail, bytes, output->stable_end);
+        rc = write_whole(output, tail, bytes, output->stable_end);
     return rc;
 }
 

@@ -208,9 +208,6 @@ void weir_output_note_file_system(struct weir_output *output);
 /* Whether that -errno means that the file cannot grow here: want of room, or RLIMIT_FSIZE and its kin. */
 bool weir_output_cannot_grow(int result);
 
-/* pwrite(2) of all bytes, through the page cache. 0 or -errno. */
-int weir_output_write_whole(struct weir_output *output, const void *data, size_t bytes, uint64_t offset);
-
 /* Moves span_on_file and stable_end over the spans that are on file by now. */
 void weir_output_pass_written_spans(struct weir_output *output);
 

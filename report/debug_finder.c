@@ -32,7 +32,7 @@ int weir_debug_finder_open(struct weir_debug_finder *finder, struct weir_error *
     return 0;
 }
 
-void weir_debug_finder_close(struct weir_debug_finder *finder)
+static void close_finder(struct weir_debug_finder *finder)
 {
     for (unsigned i = 0; i < 2; i++) {
         close_end(&finder->questions[i]);
@@ -119,5 +119,5 @@ void weir_debug_finder_serve(struct weir_debug_finder *finder)
         if (!write_line(finder->answers[1], path))
             break;
     }
-    weir_debug_finder_close(finder);
+    close_finder(finder);
 }

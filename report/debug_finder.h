@@ -18,9 +18,8 @@ struct weir_debug_finder {
     int questions[2], answers[2]; /* ends of two pipes, to read and to write; -1: closed */
 };
 
-/* Opens the pipes. 0 or -errno with err. Close in any case. */
+/* Opens the pipes, which serve() closes. 0 or -errno with err. */
 int weir_debug_finder_open(struct weir_debug_finder *finder, struct weir_error *err);
-void weir_debug_finder_close(struct weir_debug_finder *finder);
 
 /* In the child, as weir_object_places.fetch: ctx is the finder. A descriptor, -ENOENT or -errno. Blocks. */
 int weir_debug_finder_fetch(void *ctx, const struct weir_build_id *id);

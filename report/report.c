@@ -29,17 +29,14 @@ struct opening {
     struct weir_perf_input *inputs; /* owned; PASSES per recording */
     size_t count, begun;
     bool *is_open; /* owned; by input */
-    bool is_passed;
 };
 
 static int open_rest(void *ctx, struct weir_error *err)
 {
     struct opening *opening = ctx;
     const struct weir_report_options *options = opening->options;
-    if (opening->begun == opening->count) {
-        opening->is_passed = true;
+    if (opening->begun == opening->count)
         return options->gate ? options->gate->opened(options->gate->ctx, err) : 0;
-    }
     size_t number = opening->begun++;
     const struct weir_input_gate gate = {.opened = open_rest, .ctx = opening};
     int result = weir_perf_input_open_gated(&opening->inputs[number], options->paths[number / PASSES], &gate, err);

@@ -22,13 +22,6 @@ void weir_row_table_fini(struct weir_row_table *table)
     table->count = table->capacity = table->slot_count = 0;
 }
 
-void weir_row_table_clear(struct weir_row_table *table)
-{
-    table->count = 0;
-    if (table->slots)
-        memset(table->slots, 0, table->slot_count * sizeof(*table->slots));
-}
-
 static uint64_t hash_of(const struct weir_row_table *table, const uint64_t *key)
 {
     uint64_t hash = table->seed;

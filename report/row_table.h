@@ -33,9 +33,6 @@ uint32_t weir_row_table_find(const struct weir_row_table *table, const uint64_t 
  * WEIR_ROW_NONE: no memory, or 2^31 rows. Moves the rows. */
 uint32_t weir_row_table_add(struct weir_row_table *table, const uint64_t *key);
 
-/* Removes all rows and keeps the memory. */
-void weir_row_table_clear(struct weir_row_table *table);
-
 /* Returns a row, valid until the next one is added. */
 static inline uint64_t *weir_row(const struct weir_row_table *table, uint32_t number)
 {

@@ -34,7 +34,7 @@ static struct weir_chunk *chunk_to_fill(struct weir_drainer *drainer, const stru
 static void close_chunk(struct weir_drainer *drainer, const struct weir_reader_ring *r)
 {
     if (retains(drainer, r))
-        weir_retention_seal_counted(drainer->retention);
+        weir_retention_seal(drainer->retention);
     else
         weir_chunk_sink_hand_over(drainer->sink);
 }

@@ -57,13 +57,27 @@ int weir_retention_init(struct weir_retention *retention, const struct weir_rete
     return 0;
 }
 
+static struct weir_retained *entry(const struct weir_retention *retention, uint32_t n)
+{
+    return &retention->list[(retention->first + n) % retention->room];
+}
+
+/* Takes the oldest chunk out of the list, which is not empty. */
+static struct weir_chunk *take_out(struct weir_retention *retention)
+{
+    const struct weir_retained *oldest = entry(retention, 0);
+    memcpy(retention->left, oldest->drained, retention->counters * sizeof(*retention->left));
+    retention->first = (retention->first + 1) % retention->room;
+    retention->count--;
+    return oldest->chunk;
+}
+
 void weir_retention_fini(struct weir_retention *retention)
 {
     if (!retention)
         return;
-    struct weir_chunk *chunk;
-    while (retention->list && (chunk = weir_retention_take(retention)))
-        weir_pool_put(retention->pool, chunk);
+    while (retention->count > 0)
+        weir_pool_put(retention->pool, take_out(retention));
     if (retention->open.chunk)
         weir_pool_put(retention->pool, retention->open.chunk);
     free(retention->list);
@@ -71,18 +85,6 @@ void weir_retention_fini(struct weir_retention *retention)
     free(retention->left);
     free(retention->evicted);
     memset(retention, 0, sizeof(*retention));
-}
-
-static struct weir_retained *entry(const struct weir_retention *retention, uint32_t n)
-{
-    return &retention->list[(retention->first + n) % retention->room];
-}
-
-void weir_retention_open(struct weir_retention *retention, struct weir_chunk *chunk)
-{
-    weir_assert(!retention->open.chunk);
-    weir_chunk_empty(chunk);
-    retention->open = (struct weir_retained){.chunk = chunk};
 }
 
 bool weir_retention_note(struct weir_retention *retention, uint64_t side_bytes)
@@ -99,48 +101,15 @@ bool weir_retention_begins_slice(const struct weir_retention *retention, uint64_
     return first_ns > 0 && time_ns > first_ns && time_ns - first_ns >= retention->span_ns / SPAN_SLICES;
 }
 
-uint64_t *weir_retention_counters(struct weir_retention *retention)
-{
-    return entry(retention, retention->count)->drained;
-}
-
-void weir_retention_seal(struct weir_retention *retention)
-{
-    weir_assert(retention->open.chunk && retention->count < retention->room);
-    struct weir_retained *sealed = entry(retention, retention->count);
-    uint64_t *drained = sealed->drained;
-    *sealed = retention->open;
-    sealed->drained = drained;
-    retention->count++;
-    retention->open = (struct weir_retained){0};
-}
-
-bool weir_retention_has_room(const struct weir_retention *retention)
-{
-    return retention->count + (retention->open.chunk != NULL) < retention->room;
-}
-
-uint64_t weir_retention_side_bytes(const struct weir_retention *retention)
-{
-    return entry(retention, 0)->side_bytes;
-}
-
-bool weir_retention_is_outdated(const struct weir_retention *retention, uint64_t newest_ns)
+/* Whether all samples of the oldest chunk are older than the span. newest_ns: of the samples of all readers; 0: not
+ * known. */
+static bool is_outdated(const struct weir_retention *retention, uint64_t newest_ns)
 {
     if (retention->span_ns == 0 || retention->count == 0)
         return false;
     uint64_t newest = weir_max_u64(retention->newest_ns, newest_ns);
     uint64_t last = entry(retention, 0)->chunk->last_sample_ns;
     return newest > last && newest - last > retention->span_ns;
-}
-
-static struct weir_chunk *take_out(struct weir_retention *retention)
-{
-    const struct weir_retained *oldest = entry(retention, 0);
-    memcpy(retention->left, oldest->drained, retention->counters * sizeof(*retention->left));
-    retention->first = (retention->first + 1) % retention->room;
-    retention->count--;
-    return oldest->chunk;
 }
 
 /* Copies all records but samples. The headers are valid: the drainer has walked the bytes. */
@@ -158,22 +127,6 @@ static void copy_side_records(const struct weir_chunk *from, struct weir_chunk *
     }
 }
 
-struct weir_chunk *weir_retention_evict(struct weir_retention *retention, struct weir_chunk *side)
-{
-    weir_assert(retention->count > 0);
-    const struct weir_retained *oldest = entry(retention, 0);
-    for (size_t i = 0; i < retention->counters; i++)
-        retention->evicted[i] += oldest->drained[i] - retention->left[i];
-    if (oldest->side_bytes > 0) {
-        copy_side_records(oldest->chunk, side);
-        side->lost_reported += oldest->chunk->lost_reported;
-    }
-    retention->evicted_chunks++;
-    struct weir_chunk *chunk = take_out(retention);
-    weir_chunk_empty(chunk);
-    return chunk;
-}
-
 uint64_t weir_retention_evicted(const struct weir_retention *retention)
 {
     uint64_t sum = 0;
@@ -182,23 +135,24 @@ uint64_t weir_retention_evicted(const struct weir_retention *retention)
     return sum;
 }
 
-struct weir_chunk *weir_retention_take(struct weir_retention *retention)
-{
-    return retention->count > 0 ? take_out(retention) : NULL;
-}
-
 /* ---- between the list and the sink ---- */
 
-/* Evicts the oldest chunk and returns it. NULL: the sink has no room for its records that may not be evicted. */
+/* Evicts the oldest chunk and returns it, empty. NULL: the sink has no room for its records that may not be evicted. */
 static struct weir_chunk *evict(struct weir_retention *retention)
 {
     struct weir_chunk_sink *sink = retention->sink;
-    uint64_t side_bytes = weir_retention_side_bytes(retention);
-    if (side_bytes > 0 && !weir_chunk_sink_make_room(sink, side_bytes))
-        return NULL;
-    struct weir_chunk *chunk = weir_retention_evict(retention, sink->chunk);
-    if (side_bytes > 0)
+    const struct weir_retained *oldest = entry(retention, 0);
+    if (oldest->side_bytes > 0) {
+        if (!weir_chunk_sink_make_room(sink, oldest->side_bytes))
+            return NULL;
+        copy_side_records(oldest->chunk, sink->chunk);
+        sink->chunk->lost_reported += oldest->chunk->lost_reported;
         weir_chunk_sink_hold(sink);
+    }
+    for (size_t i = 0; i < retention->counters; i++)
+        retention->evicted[i] += oldest->drained[i] - retention->left[i];
+    struct weir_chunk *chunk = take_out(retention);
+    weir_chunk_empty(chunk);
     return chunk;
 }
 
@@ -216,31 +170,39 @@ static bool evict_to_pool(struct weir_retention *retention)
 struct weir_chunk *weir_retention_open_next(struct weir_retention *retention)
 {
     struct weir_chunk *chunk = NULL;
-    if (weir_retention_has_room(retention))
+    weir_assert(!retention->open.chunk);
+    if (retention->count < retention->room)
         chunk = weir_chunk_sink_take(retention->sink, true);
     if (chunk)
         weir_pool_retain(retention->pool, 1);
     else if (retention->count > 0)
         chunk = evict(retention);
-    if (chunk)
-        weir_retention_open(retention, chunk);
+    if (chunk) {
+        weir_chunk_empty(chunk);
+        retention->open.chunk = chunk;
+    }
     return chunk;
 }
 
-void weir_retention_seal_counted(struct weir_retention *retention)
+void weir_retention_seal(struct weir_retention *retention)
 {
     const struct weir_reader_rings *rings = retention->rings;
-    uint64_t *counters = weir_retention_counters(retention);
+    weir_assert(retention->open.chunk && retention->count < retention->room);
+    struct weir_retained *sealed = entry(retention, retention->count);
+    uint64_t *drained = sealed->drained;
     for (unsigned i = 0; i < rings->count; i++)
-        memcpy(counters + (size_t)i * rings->event_count, rings->at[i].counts.samples,
-               rings->event_count * sizeof(*counters));
-    weir_retention_seal(retention);
+        memcpy(drained + (size_t)i * rings->event_count, rings->at[i].counts.samples,
+               rings->event_count * sizeof(*drained));
+    *sealed = retention->open;
+    sealed->drained = drained;
+    retention->count++;
+    retention->open = (struct weir_retained){0};
 }
 
 /* False: come again, the sink has no room for records that may not be evicted. */
 static bool evict_outdated(struct weir_retention *retention, uint64_t newest_ns)
 {
-    while (weir_retention_is_outdated(retention, newest_ns)) {
+    while (is_outdated(retention, newest_ns)) {
         if (!evict_to_pool(retention))
             return false;
     }
@@ -249,7 +211,7 @@ static bool evict_outdated(struct weir_retention *retention, uint64_t newest_ns)
 
 void weir_retention_end_slice(struct weir_retention *retention)
 {
-    weir_retention_seal_counted(retention);
+    weir_retention_seal(retention);
     evict_outdated(retention, 0);
 }
 
@@ -257,7 +219,7 @@ void weir_retention_end_slice(struct weir_retention *retention)
 static bool seal_all(struct weir_retention *retention, uint64_t newest_ns)
 {
     if (retention->open.chunk && retention->open.chunk->used > 0)
-        weir_retention_seal_counted(retention);
+        weir_retention_seal(retention);
     return evict_outdated(retention, newest_ns);
 }
 
@@ -269,9 +231,9 @@ bool weir_retention_hand_over(struct weir_retention *retention, uint64_t newest_
     /* The records that were copied out of evicted chunks are older than the retained ones. */
     if (sink->chunk && sink->chunk->used > 0)
         weir_chunk_sink_hand_over(sink);
-    struct weir_chunk *chunk;
     retention->handed_first_ns = 0;
-    while ((chunk = weir_retention_take(retention))) {
+    while (retention->count > 0) {
+        struct weir_chunk *chunk = take_out(retention);
         if (retention->handed_first_ns == 0)
             retention->handed_first_ns = chunk->first_sample_ns;
         weir_pool_retain(retention->pool, -1);

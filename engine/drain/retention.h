@@ -47,8 +47,8 @@ struct weir_retained {
 
 struct weir_retention {
     struct weir_pool *pool;                /* borrowed */
-    struct weir_chunk_sink *sink;          /* borrowed: chunks come from it and go to it; NULL: the list stands alone */
-    const struct weir_reader_rings *rings; /* borrowed; with a sink: whose samples are retained */
+    struct weir_chunk_sink *sink;          /* borrowed: chunks come from it and go to it */
+    const struct weir_reader_rings *rings; /* borrowed: whose samples are retained */
     uint32_t room;                         /* chunks at most, with the one being filled */
     uint64_t span_ns;                      /* 0: bounded by room alone */
     size_t counters;                       /* rings x events */
@@ -58,10 +58,9 @@ struct weir_retention {
     struct weir_retained open;  /* being filled; chunk NULL: none */
     uint64_t newest_ns;         /* of all samples seen */
 
-    uint64_t *left;    /* owned; [counter]: samples in chunks that have left, either way */
-    uint64_t *evicted; /* owned; [counter]: of these, evicted */
-    uint64_t *counts;  /* owned: all counters of the list, in one piece */
-    uint64_t evicted_chunks;
+    uint64_t *left;           /* owned; [counter]: samples in chunks that have left, either way */
+    uint64_t *evicted;        /* owned; [counter]: of these, evicted */
+    uint64_t *counts;         /* owned: all counters of the list, in one piece */
     uint64_t handed_first_ns; /* of the last snapshot: its oldest sample; 0: none, or samples without time */
     uint64_t left_samples;    /* evicted at the end of the recording: no snapshot has asked for them */
 };
@@ -78,7 +77,7 @@ struct weir_retention_setup {
     uint32_t room; /* at least WEIR_RETENTION_CHUNKS_MIN */
     uint64_t span_ns;
     size_t counters;
-    struct weir_chunk_sink *sink;          /* may be NULL, with rings */
+    struct weir_chunk_sink *sink;
     const struct weir_reader_rings *rings; /* as they are before any is dropped: `counters` of them */
 };
 
@@ -88,9 +87,6 @@ int weir_retention_init(struct weir_retention *retention, const struct weir_rete
 /* Gives all chunks back to the pool. NULL-safe. */
 void weir_retention_fini(struct weir_retention *retention);
 
-/* Opens a chunk that was taken from the pool or evicted. No chunk is open. */
-void weir_retention_open(struct weir_retention *retention, struct weir_chunk *chunk);
-
 /* Notes a block that was added to the open chunk; side_bytes of it are not of samples. True when the chunk covers its
  * share of the span and should be sealed. */
 bool weir_retention_note(struct weir_retention *retention, uint64_t side_bytes);
@@ -98,31 +94,8 @@ bool weir_retention_note(struct weir_retention *retention, uint64_t side_bytes);
 /* Whether a sample of that time should not join the open chunk, which would then cover too long a time. */
 bool weir_retention_begins_slice(const struct weir_retention *retention, uint64_t time_ns);
 
-/* The place for the counters of the chunk that is sealed next. */
-uint64_t *weir_retention_counters(struct weir_retention *retention);
-
-/* Moves the open chunk to the end of the list, which has room for it. */
-void weir_retention_seal(struct weir_retention *retention);
-
-/* Whether one more chunk may be taken from the pool. */
-bool weir_retention_has_room(const struct weir_retention *retention);
-
-/* Bytes that the sink needs room for when the oldest chunk is evicted. The list is not empty. */
-uint64_t weir_retention_side_bytes(const struct weir_retention *retention);
-
-/* Whether all samples of the oldest chunk are older than the span. newest_ns: of the samples of all readers; 0: not
- * known. */
-bool weir_retention_is_outdated(const struct weir_retention *retention, uint64_t newest_ns);
-
-/* Takes the oldest chunk out of the list, and appends its records that are not samples to `side`, which has room for
- * them and may be NULL when there are none. Returns the chunk, empty, which the caller owns. The list is not empty. */
-struct weir_chunk *weir_retention_evict(struct weir_retention *retention, struct weir_chunk *side);
-
 /* Samples evicted so far. */
 uint64_t weir_retention_evicted(const struct weir_retention *retention);
-
-/* Takes the oldest chunk out of the list with its records, for a snapshot; NULL when the list is empty. */
-struct weir_chunk *weir_retention_take(struct weir_retention *retention);
 
 /* ---- between the list and the sink ---- */
 
@@ -130,8 +103,8 @@ struct weir_chunk *weir_retention_take(struct weir_retention *retention);
  * no room in the sink. No chunk is open. */
 struct weir_chunk *weir_retention_open_next(struct weir_retention *retention);
 
-/* Seals the open chunk with the counts of all rings. */
-void weir_retention_seal_counted(struct weir_retention *retention);
+/* Moves the open chunk, with the counts of all rings, to the end of the list, which has room for it. */
+void weir_retention_seal(struct weir_retention *retention);
 
 /* Seals the open chunk, which covers its share of the span, and evicts the chunks that are older than the span. */
 void weir_retention_end_slice(struct weir_retention *retention);
@@ -143,8 +116,8 @@ static inline void weir_retention_note_block(struct weir_retention *retention, u
         weir_retention_end_slice(retention);
 }
 
-/* Hands over all retained chunks for a snapshot. newest_ns: of the samples of all readers, as for is_outdated(). False:
- * come again. */
+/* Hands over the retained chunks for a snapshot, and evicts those whose samples are all older than the span. newest_ns:
+ * of the samples of all readers; 0: not known. False: come again. */
 bool weir_retention_hand_over(struct weir_retention *retention, uint64_t newest_ns);
 
 /* Evicts all retained chunks at the end of the recording. newest_ns as for hand_over(). False: come again. */

@@ -51,11 +51,10 @@ struct weir_event_terms {
     uint32_t given; /* set of enum weir_event_term */
     uint64_t period;
     uint64_t freq_hz;
-    bool time, inherit, overwrite, percore, aux_output;
+    bool time, inherit, overwrite, aux_output;
     enum weir_call_graph call_graph; /* "no" is WEIR_CALL_GRAPH_NONE */
     uint32_t stack_bytes;            /* of each copy of the user stack, for WEIR_CALL_GRAPH_DWARF */
     uint32_t max_stack;              /* frames */
-    uint32_t max_events;             /* perf trace's limit; recording has no use for it */
     uint32_t aux_sample_bytes;
     uint64_t branch_filter; /* PERF_SAMPLE_BRANCH_*; 0 after branch_type=no */
     enum weir_aux_action aux_action;

@@ -47,8 +47,7 @@ static int set_number(struct weir_event *event, enum weir_event_term term, uint6
         terms->max_stack = (uint32_t)value;
         break;
     case WEIR_TERM_MAX_EVENTS:
-        terms->max_events = (uint32_t)value;
-        break;
+        break; /* perf trace's limit; recording has no use for it */
     case WEIR_TERM_AUX_SAMPLE_SIZE:
         terms->aux_sample_bytes = (uint32_t)value;
         break;
@@ -73,8 +72,7 @@ static int set_flag(struct weir_event *event, enum weir_event_term term, bool va
         terms->overwrite = value;
         break;
     case WEIR_TERM_PERCORE:
-        terms->percore = value;
-        break;
+        break; /* perf stat's; recording has no use for it */
     case WEIR_TERM_AUX_OUTPUT:
         terms->aux_output = value;
         break;

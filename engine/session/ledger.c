@@ -85,7 +85,7 @@ static void add_sums(const struct weir_event_set *set, struct weir_record_result
 {
     int event = weir_event_set_off_cpu_event(set);
     if (event >= 0)
-        row_at(result, 0, (unsigned)event)->written += result->off_cpu.sums;
+        row_at(result, 0, (unsigned)event)->written += result->off_cpu_sums;
 }
 
 /* Whether the event also counts occurrences in sleeping tasks, for which the kernel makes no sample. */

@@ -125,7 +125,7 @@ static int write_totals(const struct weir_off_cpu *off_cpu, const struct weir_ev
     return result;
 }
 
-static void tell(const struct weir_off_cpu_sum_up *off_cpu, const struct weir_notice_sink *notices)
+static void tell(const struct weir_off_cpu_counts *off_cpu, const struct weir_notice_sink *notices)
 {
     if (off_cpu->overflowed > 0)
         weir_notice(
@@ -147,19 +147,12 @@ int weir_off_cpu_measurement_finish(const struct weir_off_cpu *off_cpu, const st
     struct weir_off_cpu_counts counts = {0};
     int code = weir_off_cpu_count(off_cpu, &counts);
     if (code == 0)
-        code = write_totals(off_cpu, events, pipeline, &result->off_cpu.sums);
-    result->off_cpu.measured = true;
-    result->off_cpu.stretches = counts.samples;
-    result->off_cpu.summed = counts.summed;
-    result->off_cpu.overflowed = counts.overflowed;
-    result->off_cpu.overflowed_ns = counts.overflowed_ns;
-    result->off_cpu.late = counts.late;
-    result->off_cpu.unfollowed = counts.unfollowed;
+        code = write_totals(off_cpu, events, pipeline, &result->off_cpu_sums);
     weir_notice(notices, WEIR_NOTICE_VERBOSE,
                 "off-CPU time: %llu stretches by themselves, %llu in %llu sums; %llu without the stack of the kernel, "
                 "which did not tell their end",
                 (unsigned long long)counts.samples, (unsigned long long)counts.summed,
-                (unsigned long long)result->off_cpu.sums, (unsigned long long)counts.late);
-    tell(&result->off_cpu, notices);
+                (unsigned long long)result->off_cpu_sums, (unsigned long long)counts.late);
+    tell(&counts, notices);
     return code < 0 ? weir_error_set_errno(err, code, "cannot write the sums of off-CPU time") : 0;
 }

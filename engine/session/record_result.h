@@ -29,16 +29,6 @@ enum weir_record_end {        /* why it ended */
     WEIR_RECORD_END_DRY_RUN,
 };
 
-struct weir_off_cpu_sum_up {
-    bool measured;          /* --off-cpu; all others are 0 without it */
-    uint64_t stretches;     /* of the threshold or longer: samples of their own, lost ones included */
-    uint64_t summed, sums;  /* shorter stretches, and the samples in the file that hold their sums */
-    uint64_t overflowed;    /* shorter stretches that found no room in the sums */
-    uint64_t overflowed_ns; /* their durations together */
-    uint64_t late;          /* stretches whose end the kernel did not tell: known by the CPU time of the task */
-    uint64_t unfollowed;    /* times the kernel had no memory for the state of a task */
-};
-
 struct weir_record_result {
     enum weir_record_end end;
     int signal;          /* 0, or a signal for the caller to raise again: it ended the recording, or came at the end */
@@ -80,7 +70,7 @@ struct weir_record_result {
     uint64_t ring_bytes; /* data bytes per ring that were used */
     uint64_t rings;
     uint64_t pool_bytes;
-    struct weir_off_cpu_sum_up off_cpu;
+    uint64_t off_cpu_sums;     /* --off-cpu: samples in the file that hold sums of short stretches */
     struct weir_aux_sum aux;   /* all 0 without AUX areas */
     uint64_t left_out_samples; /* recorded after max_bytes was reached; lost_samples does not include them */
     uint64_t compressed_in_bytes, compressed_out_bytes; /* -z: input and output, for the data in the files */

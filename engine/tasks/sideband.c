@@ -245,7 +245,8 @@ void weir_sideband_lock(struct weir_sideband *sideband, const struct weir_sideba
     }
 }
 
-void weir_sideband_pause(struct weir_sideband *sideband, unsigned ms)
+/* Waits for `changed`, at most ms. Under the lock, which it releases meanwhile. */
+static void pause_for(struct weir_sideband *sideband, unsigned ms)
 {
     uint64_t at_ns = weir_clock_now_ns(&weir_clock_monotonic) + ms * WEIR_NS_PER_MS;
     const struct timespec at = weir_clock_timespec(at_ns);
@@ -328,7 +329,7 @@ static void *thread_main(void *argument)
         bool came = weir_sideband_take_in(sideband);
         answer(sideband, question);
         if (!read_next_program(sideband) && !sideband->stopping && !sideband->question)
-            weir_sideband_pause(sideband, came ? WEIR_SIDEBAND_BUSY_PAUSE_MS : IDLE_PAUSE_MS);
+            pause_for(sideband, came ? WEIR_SIDEBAND_BUSY_PAUSE_MS : IDLE_PAUSE_MS);
     }
     if (!sideband->left_behind)
         finish(sideband);
@@ -415,7 +416,7 @@ void weir_sideband_stop(struct weir_sideband *sideband, unsigned timeout_ms, str
         uint64_t now_ns = weir_clock_now_ns(&weir_clock_monotonic);
         if (now_ns >= until_ns)
             break;
-        weir_sideband_pause(sideband, (unsigned)((until_ns - now_ns) / WEIR_NS_PER_MS) + 1);
+        pause_for(sideband, (unsigned)((until_ns - now_ns) / WEIR_NS_PER_MS) + 1);
     }
     /* From here on a thread that hangs touches only its own stack and the lock. */
     sideband->holders += !has_ended(intake) + !has_ended(ids);

@@ -62,9 +62,6 @@ struct weir_sideband {
 
 /* ---- sideband.c ---- */
 
-/* Waits for `changed`, at most ms. Under the lock, which it releases meanwhile. */
-void weir_sideband_pause(struct weir_sideband *sideband, unsigned ms);
-
 /* Takes the lock, and calls patience->meanwhile() while a question is answered. Any thread. */
 void weir_sideband_lock(struct weir_sideband *sideband, const struct weir_sideband_patience *patience);
 

@@ -53,7 +53,7 @@ Test(aux_arguments, events_go_with_the_options_or_are_refused)
         struct weir_error err = {0};
         weir_record_arguments_init(&arguments);
         words_split(&words, rows[i].options);
-        cr_assert_eq(weir_record_options_parse(&arguments, words.argv, &err), 0, "%s", err.what);
+        cr_assert_eq(weir_record_options_parse(&arguments, words.argv, NULL, &err), 0, "%s", err.what);
         int result = weir_record_options_resolve_events(&arguments, &events, &err);
         cr_expect_eq(result, rows[i].what ? -EINVAL : 0, "%s -e %s: %s", rows[i].options, rows[i].name, err.what);
         if (rows[i].what) {

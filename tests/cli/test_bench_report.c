@@ -60,8 +60,10 @@ static struct weir_simulate_result drained_result(void)
         .nodes = nodes,
         .node_count = 2,
     };
+    static struct weir_shared_histogram latency_us; /* all results have the same percentiles, however many there are */
     for (unsigned i = 0; i < 100; i++)
-        weir_histogram_add(&result.latency_us, (i % 10 ? 4 : 64) * WEIR_NS_PER_MS / WEIR_NS_PER_US);
+        weir_shared_histogram_add(&latency_us, (i % 10 ? 4 : 64) * WEIR_NS_PER_MS / WEIR_NS_PER_US);
+    weir_shared_histogram_read(&latency_us, &result.latency_us);
     return result;
 }
 

@@ -64,7 +64,7 @@ static int apply(const char *line)
     struct weir_record_arguments scratch;
     weir_record_arguments_init(&scratch);
     err = (struct weir_error){0};
-    int result = weir_record_options_parse_noted(&arguments, words.argv, &settings, &err);
+    int result = weir_record_options_parse(&arguments, words.argv, &settings, &err);
     if (result == 0)
         result = weir_config_join_dump_sizes(&set.perf, &sink);
     if (result == 0)

@@ -14,8 +14,8 @@ static void parse(struct weir_record_arguments *arguments, struct words *words, 
 {
     struct weir_error err = {0};
     weir_record_arguments_init(arguments);
-    cr_assert_eq(weir_record_options_parse(arguments, (words_split(words, line), words->argv), &err), 0, "%s: %s", line,
-                 err.what);
+    words_split(words, line);
+    cr_assert_eq(weir_record_options_parse(arguments, words->argv, NULL, &err), 0, "%s: %s", line, err.what);
 }
 
 Test(event_options, filter_without_text_or_event_before_it_is_refused)
@@ -33,7 +33,7 @@ Test(event_options, filter_without_text_or_event_before_it_is_refused)
         struct weir_record_arguments arguments;
         struct weir_error err = {0};
         weir_record_arguments_init(&arguments);
-        cr_expect_eq(weir_record_options_parse(&arguments, (words_split(&words, rows[i].line), words.argv), &err),
+        cr_expect_eq(weir_record_options_parse(&arguments, (words_split(&words, rows[i].line), words.argv), NULL, &err),
                      -EINVAL);
         cr_expect_str_eq(err.what, rows[i].what, "%s: %s", rows[i].line, err.what);
         cr_expect_str_eq(err.hint, rows[i].hint, "%s: %s", rows[i].line, err.hint);

@@ -115,7 +115,7 @@ static struct weir_modes modes_of_line(const char *line)
     struct weir_error err = {0};
     weir_record_arguments_init(&arguments);
     words_split(&words, line);
-    cr_assert_eq(weir_record_options_parse(&arguments, words.argv, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_record_options_parse(&arguments, words.argv, NULL, &err), 0, "%s", err.what);
     cr_assert_eq(weir_record_options_resolve(&arguments, 4096, NULL, &err), 0, "%s", err.what);
     const struct weir_modes modes = weir_record_modes(&arguments.options);
     weir_record_arguments_fini(&arguments);

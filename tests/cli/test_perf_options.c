@@ -60,7 +60,7 @@ static void parse_refused(const char *line, struct weir_error *err)
     struct weir_record_arguments arguments;
     weir_record_arguments_init(&arguments);
     *err = (struct weir_error){0};
-    cr_expect_eq(weir_record_options_parse(&arguments, words.argv, err), -EINVAL, "%s", line);
+    cr_expect_eq(weir_record_options_parse(&arguments, words.argv, NULL, err), -EINVAL, "%s", line);
     weir_record_arguments_fini(&arguments);
 }
 
@@ -158,7 +158,7 @@ static void expect_abbreviation(const char *head, const struct weir_perf_option 
     struct weir_settings settings = {0};
     struct weir_error err = {0};
     weir_record_arguments_init(&arguments);
-    weir_record_options_parse_noted(&arguments, words.argv, &settings, &err);
+    weir_record_options_parse(&arguments, words.argv, &settings, &err);
     cr_expect_str_eq(err.what, what, "%s", line);
     if (!what[0]) {
         cr_assert_eq(settings.count, 1, "%s: %s", line, err.what);

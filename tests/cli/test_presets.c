@@ -77,7 +77,7 @@ static int apply(const char *line)
     struct weir_record_arguments first;
     weir_record_arguments_init(&first);
     words_split(&words, line);
-    cr_assert_eq(weir_record_options_parse_noted(&first, words.argv, &given, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_record_options_parse(&first, words.argv, &given, &err), 0, "%s", err.what);
     const struct weir_preset_target target = {.table = &weir_record_command.options,
                                               .given = &given,
                                               .arguments = &arguments,
@@ -86,7 +86,7 @@ static int apply(const char *line)
                                               .notices = &sink};
     int result = weir_presets_apply(&target, &first.presets, &err);
     weir_record_arguments_fini(&first);
-    return result < 0 ? result : weir_record_options_parse_noted(&arguments, words.argv, &settings, &err);
+    return result < 0 ? result : weir_record_options_parse(&arguments, words.argv, &settings, &err);
 }
 
 static void expect_events(const char *wanted)
@@ -110,7 +110,7 @@ Test(presets, unknown_name_is_refused_with_the_nearest)
 {
     struct words words;
     words_split(&words, "--preset timechar");
-    cr_expect_eq(weir_record_options_parse(&arguments, words.argv, &err), -EINVAL);
+    cr_expect_eq(weir_record_options_parse(&arguments, words.argv, NULL, &err), -EINVAL);
     cr_expect_str_eq(err.what, "option '--preset': unknown preset 'timechar'");
     cr_expect_str_eq(err.hint, "did you mean 'timechart'?");
 }

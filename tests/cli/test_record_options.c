@@ -60,7 +60,7 @@ static int parse(const char *line)
     fini();
     memset(&err, 0, sizeof(err));
     notice_count = 0;
-    int result = weir_record_options_parse(&arguments, words.argv, &err);
+    int result = weir_record_options_parse(&arguments, words.argv, NULL, &err);
     return result == WEIR_OPTIONS_PARSED ? weir_record_options_resolve(&arguments, PAGE, &sink, &err) : result;
 }
 
@@ -666,7 +666,7 @@ Test(record_options, command_of_on_rotate_is_split_at_blanks_and_the_last_one_co
     char *argv[] = {name, command, NULL};
     fini();
     init();
-    cr_expect_eq(weir_record_options_parse(&arguments, argv, &err), 0);
+    cr_expect_eq(weir_record_options_parse(&arguments, argv, NULL, &err), 0);
     cr_expect_str_eq(arguments.on_rotate[0], "gzip");
     cr_expect_str_eq(arguments.on_rotate[1], "-1");
     cr_expect_str_eq(arguments.on_rotate[2], "--quiet");

@@ -47,7 +47,7 @@ static const struct weir_sample_options *parse(const char *line)
     fini();
     warnings = 0;
     struct weir_error err = {0};
-    cr_assert_eq(weir_record_options_parse(&arguments, words.argv, &err), WEIR_OPTIONS_PARSED, "%s: %s", line,
+    cr_assert_eq(weir_record_options_parse(&arguments, words.argv, NULL, &err), WEIR_OPTIONS_PARSED, "%s: %s", line,
                  err.what);
     cr_assert_eq(weir_record_options_resolve(&arguments, PAGE, &sink, &err), 0, "%s: %s", line, err.what);
     return &arguments.options.samples;
@@ -122,7 +122,7 @@ Test(sample_arguments, unknown_registers_are_refused_with_the_known_ones)
         struct weir_error err = {0};
         words_split(&words, refused[i]);
         fini();
-        cr_expect_eq(weir_record_options_parse(&arguments, words.argv, &err), -EINVAL, "%s", refused[i]);
+        cr_expect_eq(weir_record_options_parse(&arguments, words.argv, NULL, &err), -EINVAL, "%s", refused[i]);
         cr_expect_eq(strncmp(err.hint, "registers of this machine: ", 27), 0, "%s: %s", refused[i], err.hint);
     }
 }

@@ -48,7 +48,7 @@ static struct weir_record_options target_of(const char *line)
     words_split(&words, line);
     fini();
     notice_count = 0;
-    cr_assert_eq(weir_record_options_parse(&arguments, words.argv, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_record_options_parse(&arguments, words.argv, NULL, &err), 0, "%s", err.what);
     cr_assert_eq(weir_record_options_resolve(&arguments, 4096, &sink, &err), 0, "%s", err.what);
     cr_assert_eq(weir_target_options_fill(&arguments, &err), 0, "%s", err.what);
     return arguments.options;

@@ -491,10 +491,8 @@ Test(event_parse, terms_give_what_they_ask_for)
     cr_expect_eq(terms->call_graph, WEIR_CALL_GRAPH_DWARF);
     cr_expect_eq(terms->stack_bytes, 4096);
     cr_expect_eq(terms->max_stack, 5);
-    cr_expect_eq(terms->max_events, 3);
     cr_expect_not(terms->inherit);
     cr_expect(terms->overwrite);
-    cr_expect(terms->percore);
     cr_expect(terms->aux_output);
     cr_expect_eq(terms->aux_sample_bytes, 64);
     cr_expect_str_eq(list.events[0].name, "a b,c");

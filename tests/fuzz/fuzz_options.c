@@ -263,7 +263,7 @@ static void check_written(const struct weir_record_arguments *arguments, const c
         return;
     struct weir_record_arguments again;
     weir_record_arguments_init(&again);
-    weir_assert(weir_record_options_parse(&again, words.argv, NULL) == 0);
+    weir_assert(weir_record_options_parse(&again, words.argv, NULL, NULL) == 0);
     check_equal(&again, expected);
     weir_record_arguments_fini(&again);
     words_fini(&words);
@@ -340,7 +340,7 @@ static void run(void *fixture, const uint8_t *data, size_t bytes)
     struct weir_record_arguments arguments;
     struct weir_error err = {0};
     weir_record_arguments_init(&arguments);
-    int result = weir_record_options_parse(&arguments, words.argv, &err);
+    int result = weir_record_options_parse(&arguments, words.argv, NULL, &err);
     if (result < 0) {
         weir_assert(result == -EINVAL);
         fuzz_check_error(&err, result);
