@@ -9,9 +9,7 @@
 #include "cli/exit_status.h"
 #include "cli/ring_options.h"
 
-#define LOAD   "Simulated load"
-#define OTHER  "Other options"
-#define SERIES "Several runs"
+#define OTHER "Other options"
 
 #define CPUS_DEFAULT    4
 #define CPUS_MAX        WEIR_SIMULATE_CPUS_MAX
@@ -108,7 +106,6 @@ static const struct weir_option load_options[] = {
         .min = 1,
         .max = CPUS_MAX,
         .default_text = "4",
-        .section = LOAD,
         .help = "simulated CPUs, each with its own rings",
     },
     {
@@ -119,7 +116,6 @@ static const struct weir_option load_options[] = {
         .min = 1,
         .max = NODES_MAX,
         .default_text = "1",
-        .section = LOAD,
         .help = "number of NUMA nodes over which the CPUs are spread, evenly",
         .details = "Readers and chunks are placed as on such a machine, and bytes that cross nodes are counted; the "
                    "memory itself lies where this machine puts it.",
@@ -132,7 +128,6 @@ static const struct weir_option load_options[] = {
         .min = 1,
         .max = RECORDS_MAX,
         .default_text = "1000000",
-        .section = LOAD,
         .help = "samples that each CPU produces",
         .details = "With --stall, and without --records and --seconds, the run is as long as the stall needs.",
     },
@@ -144,7 +139,6 @@ static const struct weir_option load_options[] = {
         .unit = "s",
         .min = 1,
         .max = SECONDS_MAX,
-        .section = LOAD,
         .help = "instead of --records: N seconds at --rate; of each run of --rate=max",
         .details = "By default a run of --rate=max takes one second.",
     },
@@ -157,18 +151,13 @@ static const struct weir_option load_options[] = {
         .min = 1,
         .max = RATE_MAX_HZ,
         .default_text = "as fast as they can",
-        .section = LOAD,
         .help = "samples per second that each CPU produces; max: search the highest without loss",
         .details = "The search repeats the run with other rates until the highest rate without loss is known to 5 %; "
                    "the report is of a run with that rate. The producers share the machine with the readers, so the "
                    "rate is what this machine achieves at both.",
     },
     {
-        .long_name = "closed-loop",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(closed_loop, bool),
-        .section = LOAD,
+        WEIR_OPTION_FLAG_OF(0, "closed-loop", FIELD(closed_loop, bool)),
         .help = "let producers wait for room in their rings, so that they make no loss",
         .details = "Without it a producer that is faster than its reader loses samples, as a kernel does. With it the "
                    "rate is what readers and writer can take.",
@@ -182,7 +171,6 @@ static const struct weir_option load_options[] = {
         .min = 1,
         .max = RECORDS_MAX,
         .default_text = "few: all CPUs proceed side by side",
-        .section = LOAD,
         .help = "samples that a CPU produces before another one has its turn",
         .details = "With more simulated CPUs than this machine has, each real CPU plays several in turn. Side by "
                    "side, simulated CPUs evict each other's rings from the caches before a ring reaches its "
@@ -196,7 +184,6 @@ static const struct weir_option load_options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_mix,
         .default_text = "tracepoint",
-        .section = LOAD,
         .help = "kinds of samples: tracepoint, callchain, dwarf, aggregate, by parts of all samples",
         .details = "tracepoint: the raw bytes of --payload; callchain: 8 to 40 frames; dwarf: registers and 8 KiB of "
                    "stack; aggregate: 512 different call chains, and equal samples are merged as by --aggregate of "
@@ -211,7 +198,6 @@ static const struct weir_option load_options[] = {
         .min = PAYLOAD_MIN,
         .max = PAYLOAD_MAX,
         .default_text = "64",
-        .section = LOAD,
         .help = "raw bytes in each tracepoint sample, at most",
     },
     {
@@ -221,7 +207,6 @@ static const struct weir_option load_options[] = {
         .field = FIELD(seed, uint64_t),
         .max = UINT64_MAX,
         .default_text = "1",
-        .section = LOAD,
         .help = "seed of the sizes and times of the records",
     },
 };
@@ -233,7 +218,6 @@ static const struct weir_option series_options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_runs,
         .default_text = "1, with all figures of the run",
-        .section = SERIES,
         .help = "repeat each run N times; a table shows the median, the least and the greatest",
         .details = "Progress goes to standard error. A signal ends the series; the runs that are done are shown.",
     },
@@ -243,7 +227,6 @@ static const struct weir_option series_options[] = {
         .repeatable = true,
         .kind = WEIR_OPTION_TEXT_LIST,
         .field = FIELD(sweeps, struct weir_text_list),
-        .section = SERIES,
         .help = "run with each value of another option: cpus=1,8,64; several sweeps: each combination",
         .details = "Sweeps cpus, nodes, rate, payload, burst, shed, buffer-size and mmap-pages; also mix and threads, "
                    "with semicolons between values: 'mix=tracepoint;tracepoint:9,dwarf'.",
@@ -254,7 +237,6 @@ static const struct weir_option series_options[] = {
         .repeatable = true,
         .kind = WEIR_OPTION_TEXT_LIST,
         .field = FIELD(thresholds, struct weir_text_list),
-        .section = SERIES,
         .help = "exit with status 3 when the median of a figure is below N at any point",
         .details = "The figures are samples_per_cpu_per_s, mb_per_s, million_records_per_s, drain_mb_per_cpu_s and "
                    "kept_percent, as in the JSON.",
@@ -286,11 +268,7 @@ static const struct weir_option run_options[] = {
                    "the page cache or past it. The report shows the stall beside the rule pool >= rate x stall.",
     },
     {
-        .short_name = 'j',
-        .long_name = "json",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(json, bool),
+        WEIR_OPTION_FLAG_OF('j', "json", FIELD(json, bool)),
         .section = OTHER,
         .help = "print parameters and results as one JSON object",
     },
@@ -305,20 +283,16 @@ static const struct weir_option run_options[] = {
         .help = "show the plan, and at the end the counts and losses of each CPU",
     },
     {
-        .short_name = 'q',
-        .long_name = "quiet",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(quiet, bool),
+        WEIR_OPTION_FLAG_OF('q', "quiet", FIELD(quiet, bool)),
         .section = OTHER,
         .help = "no notices; overrides -v",
     },
     WEIR_OPTION_HELP_ROW,
 };
 
-static const struct weir_option_rows load_rows = WEIR_OPTION_ROWS(load_options);
-static const struct weir_option_rows series_rows = WEIR_OPTION_ROWS(series_options);
-static const struct weir_option_rows run_rows = WEIR_OPTION_ROWS(run_options);
+static const struct weir_option_rows load_rows = WEIR_OPTION_ROWS_OF("Simulated load", load_options);
+static const struct weir_option_rows series_rows = WEIR_OPTION_ROWS_OF("Several runs", series_options);
+static const struct weir_option_rows run_rows = WEIR_OPTION_ROWS_OF(NULL, run_options);
 
 /* In the order of help. */
 static const struct weir_option_rows *const parts[] = {&load_rows, &series_rows, &weir_ring_option_rows, &run_rows};

@@ -12,20 +12,12 @@
 
 static const struct weir_option options[] = {
     {
-        .short_name = 'j',
-        .long_name = "json",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(json, bool),
+        WEIR_OPTION_FLAG_OF('j', "json", FIELD(json, bool)),
         .section = OUTPUT,
         .help = "print a JSON array, one object for each check",
     },
     {
-        .short_name = 'a',
-        .long_name = "all",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(all, bool),
+        WEIR_OPTION_FLAG_OF('a', "all", FIELD(all, bool)),
         .section = OUTPUT,
         .help = "show passed checks, too",
     },

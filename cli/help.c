@@ -104,8 +104,8 @@ void weir_help_text(struct weir_buf *text, const struct weir_command *command, c
         const struct weir_option *option = weir_option_at(&command->options, i);
         if (!is_listed(option, words))
             continue;
-        if (strcmp(section, option->section) != 0) {
-            section = option->section;
+        if (strcmp(section, weir_option_section(&command->options, i)) != 0) {
+            section = weir_option_section(&command->options, i);
             weir_buf_printf(text, "\n%s:\n", section);
         }
         append_option(text, option);

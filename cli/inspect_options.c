@@ -84,11 +84,7 @@ static const struct weir_option verify_options[] = {
     WEIR_INPUT_ROW(FIELD(input_path, const char *), WEIR_INPUT_HELP),
     JSON_ROW,
     {
-        .short_name = 'q',
-        .long_name = "quiet",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(quiet, bool),
+        WEIR_OPTION_FLAG_OF('q', "quiet", FIELD(quiet, bool)),
         .section = OTHER,
         .help = "print nothing; only the exit status tells",
     },

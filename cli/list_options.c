@@ -10,27 +10,17 @@
 
 static const struct weir_option options[] = {
     {
-        .long_name = "details",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(details, bool),
+        WEIR_OPTION_FLAG_OF(0, "details", FIELD(details, bool)),
         .section = OUTPUT,
         .help = "show the terms behind each alias of a PMU, and what libpfm4 says of its events",
     },
     {
-        .short_name = 'j',
-        .long_name = "json",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(json, bool),
+        WEIR_OPTION_FLAG_OF('j', "json", FIELD(json, bool)),
         .section = OUTPUT,
         .help = "print a JSON array, one object for each event",
     },
     {
-        .long_name = "raw-dump",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(raw_dump, bool),
+        WEIR_OPTION_FLAG_OF(0, "raw-dump", FIELD(raw_dump, bool)),
         .section = OUTPUT,
         .help = "print names only, one on each line, for completion of -e in a shell",
     },

@@ -96,8 +96,8 @@ static void append_options(struct weir_buf *text, const struct weir_option_table
     const char *section = "";
     for (size_t i = 0; weir_option_at(table, i); i++) {
         const struct weir_option *option = weir_option_at(table, i);
-        if (strcmp(section, option->section) != 0) {
-            section = option->section;
+        if (strcmp(section, weir_option_section(table, i)) != 0) {
+            section = weir_option_section(table, i);
             weir_buf_printf(text, ".SS ");
             append_line(text, section);
         }

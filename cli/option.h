@@ -52,7 +52,7 @@ struct weir_option {
     const char *unit;         /* "Hz"; NULL: none */
     uint64_t min, max;        /* NUMBER, UNSIGNED, SIZE, FREQUENCY */
     const char *default_text; /* the setting without the option; NULL: not worth saying */
-    const char *section;      /* heading in help and man page; rows of a section are adjacent */
+    const char *section;      /* weir_option_section(); NULL: that of its part */
     const char *help;         /* one sentence without capital and full stop, for --help and man page */
     const char *details;      /* further sentences for the man page; NULL: none */
 
@@ -78,17 +78,19 @@ struct weir_removed_option {
 struct weir_option_rows {
     const struct weir_option *options;
     size_t count;
+    const char *section; /* of rows that name none; NULL: all do */
 };
 
-/* Of an array. */
-#define WEIR_OPTION_ROWS(array)                              \
-    {                                                        \
-        .options = (array), .count = WEIR_ARRAY_COUNT(array) \
+/* Of an array whose rows stand in one section. */
+#define WEIR_OPTION_ROWS_OF(words, array)                                        \
+    {                                                                            \
+        .options = (array), .count = WEIR_ARRAY_COUNT(array), .section = (words) \
     }
 
 /* The parts of a table that is one array. */
-#define WEIR_OPTION_ONE_PART(array)                                                                             \
-    .parts = (const struct weir_option_rows *const[]){&(const struct weir_option_rows)WEIR_OPTION_ROWS(array)}, \
+#define WEIR_OPTION_ONE_PART(array)                                                                                 \
+    .parts =                                                                                                        \
+        (const struct weir_option_rows *const[]){&(const struct weir_option_rows)WEIR_OPTION_ROWS_OF(NULL, array)}, \
     .part_count = 1
 
 struct weir_option_table {
@@ -102,6 +104,10 @@ struct weir_option_table {
     size_t removed_count;
 };
 
+/* Names, kind and field of a flag that --no-NAME takes back. letter: 0 for none; offset: of a bool. */
+#define WEIR_OPTION_FLAG_OF(letter, name, offset) \
+    .short_name = (letter), .long_name = (name), .negatable = true, .kind = WEIR_OPTION_FLAG, .field = (offset)
+
 /* The row that every table ends with. */
 #define WEIR_OPTION_HELP_ROW                                                                          \
     {                                                                                                 \
@@ -111,6 +117,9 @@ struct weir_option_table {
 
 /* Returns the row with that number, in the order of help; NULL behind the last one. */
 const struct weir_option *weir_option_at(const struct weir_option_table *table, size_t index);
+
+/* Returns the heading of that row, which exists, in help and man page. Rows of a section are adjacent. */
+const char *weir_option_section(const struct weir_option_table *table, size_t index);
 
 /* Texts in the order in which they were given. */
 struct weir_text_list {

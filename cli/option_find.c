@@ -14,15 +14,28 @@
 
 #define TYPO_LETTERS_MIN 3 /* `-all` may be meant as `--all-cpus`; `-ag` is a bundle */
 
-const struct weir_option *weir_option_at(const struct weir_option_table *table, size_t index)
+/* Returns the part of the row *index, which is then counted from that part's first row; NULL behind the last part. */
+static const struct weir_option_rows *part_of(const struct weir_option_table *table, size_t *index)
 {
     for (size_t i = 0; i < table->part_count; i++) {
-        const struct weir_option_rows *part = table->parts[i];
-        if (index < part->count)
-            return &part->options[index];
-        index -= part->count;
+        if (*index < table->parts[i]->count)
+            return table->parts[i];
+        *index -= table->parts[i]->count;
     }
     return NULL;
+}
+
+const struct weir_option *weir_option_at(const struct weir_option_table *table, size_t index)
+{
+    const struct weir_option_rows *part = part_of(table, &index);
+    return part ? &part->options[index] : NULL;
+}
+
+const char *weir_option_section(const struct weir_option_table *table, size_t index)
+{
+    const struct weir_option_rows *part = part_of(table, &index);
+    const char *section = part->options[index].section;
+    return section ? section : part->section;
 }
 
 const struct weir_option *weir_option_find(const struct weir_option_table *table, const char *name, bool *negated)

@@ -4,8 +4,6 @@
 
 #include "cli/record_rows_internal.h"
 
-#define SECTION "Other options"
-
 static int apply_setup_filter(void *object, const char *text, struct weir_error *err)
 {
     struct weir_record_arguments *arguments = object;
@@ -21,11 +19,7 @@ static int apply_setup_filter(void *object, const char *text, struct weir_error 
 
 static const struct weir_option options[] = {
     {
-        .long_name = "dry-run",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.dry_run, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "dry-run", FIELD(options.dry_run, bool)),
         .help = "check all options without recording, and exit; with -v show the plan",
     },
     {
@@ -33,7 +27,6 @@ static const struct weir_option options[] = {
         .argument = "pin|unpin",
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_setup_filter,
-        .section = SECTION,
         .help = "let users without rights filter samples (--filter), or end that, and exit",
         .details = "For root. pin puts the BPF program of sample filters into the BPF file system, at "
                    "/sys/fs/bpf/weir_sample_filter, where it stays until unpin or a restart, and makes the way there "
@@ -44,7 +37,6 @@ static const struct weir_option options[] = {
         .long_name = "print-config",
         .kind = WEIR_OPTION_FLAG,
         .field = FIELD(print_config, bool),
-        .section = SECTION,
         .help = "print the settings in force, as a configuration file with the origin of each line, and exit",
         .details = "A line KEY = VALUE below [record], in the form of perf-config(1), stands for the option --KEY: in "
                    "SYSCONFDIR/weir/config, then in $XDG_CONFIG_HOME/weir/config or ~/.config/weir/config, or only in "
@@ -55,4 +47,4 @@ static const struct weir_option options[] = {
     WEIR_OPTION_HELP_ROW,
 };
 
-const struct weir_option_rows weir_record_other_rows = WEIR_OPTION_ROWS(options);
+const struct weir_option_rows weir_record_other_rows = WEIR_OPTION_ROWS_OF("Other options", options);

@@ -5,8 +5,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#define SECTION "Output"
-
 static int apply_output(void *object, const char *text, struct weir_error *err)
 {
     struct weir_record_arguments *arguments = object;
@@ -79,7 +77,6 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_output,
         .default_text = WEIR_RECORD_OUTPUT_DEFAULT,
-        .section = SECTION,
         .help = "write the recording to FILE; a file of that name becomes FILE.old. -: to standard output",
         .details = "Standard output gets a stream for a consumer such as perf report -i - or weir dump -i -; also "
                    "without -o when standard output is a pipe, as with perf record, unless another option asks for "
@@ -87,43 +84,25 @@ static const struct weir_option options[] = {
                    "recording ends, and the command runs on.",
     },
     {
-        .long_name = "kcore",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.kcore, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "kcore", FIELD(options.kcore, bool)),
         .help = "copy the kernel's code from /proc/kcore into a directory with the recording",
         .details = "FILE becomes a directory with data, which is the recording, and kcore_dir, in which perf annotate "
                    "finds the running kernel with its patched code; later changes are recorded as they happen "
                    "(TEXT_POKE, Linux 5.8). Needs root, and disk space for the kernel's code.",
     },
     {
-        .short_name = 'A',
-        .long_name = "append",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.append, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF('A', "append", FIELD(options.append, bool)),
         .help = "continue the recording in the output file, if it has the same events",
         .details = "The new records are added when recording has ended: until then, and after any failure, the file "
                    "is unchanged. A missing or empty file is made anew. The old recording has to be of the same boot, "
                    "finished, and not compressed.",
     },
     {
-        .short_name = 'f',
-        .long_name = "force",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(force, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF('f', "force", FIELD(force, bool)),
         .help = "for command lines of perf record: an existing file becomes FILE.old anyway; not with -A",
     },
     {
-        .long_name = "sync",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.sync, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "sync", FIELD(options.sync, bool)),
         .help = "once a second, sync the file, so that it outlives the machine, too",
         .details = "After a kill a file opens up to its last checkpoint; with this option also after a power cut, at "
                    "the cost of two flushes of the disk a second. Without it the kernel writes at its own pace until "
@@ -132,32 +111,19 @@ static const struct weir_option options[] = {
                    "stand in FILE.appending until recording ends. No option of perf record.",
     },
     {
-        .short_name = 'B',
-        .long_name = "no-buildid",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.build_ids.left_out, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF('B', "no-buildid", FIELD(options.build_ids.left_out, bool)),
         .help = "leave the build ids of mapped files out of the recording",
         .details = "A thread of low priority reads build ids while recording; they cost no time at the end.",
     },
     {
-        .long_name = "buildid-mmap",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.build_ids.in_maps, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "buildid-mmap", FIELD(options.build_ids.in_maps, bool)),
         .help = "let the kernel write build ids into the records of mappings (Linux 5.12)",
         .details = "weir then need not open the mapped files. The table of build ids is written all the same, unless "
                    "-B is given: some consumers know no other place. Up to Linux 6.18 at least, perf record beside it "
                    "may crash.",
     },
     {
-        .long_name = "buildid-all",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(buildid_all, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "buildid-all", FIELD(buildid_all, bool)),
         .help = "as perf record; weir records the build ids of all executable mappings anyway",
     },
     {
@@ -168,7 +134,6 @@ static const struct weir_option options[] = {
         .apply = leave_cache,
         .clear = fill_cache,
         .default_text = "on",
-        .section = SECTION,
         .help = "copy nothing into perf's cache of files by build id",
         .details = "With --buildid-cache weir copies mapped files there when recording has ended, so that the "
                    "recording can be read after the files were replaced. perf record copies unless told not to.",
@@ -179,7 +144,6 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_TEXT,
         .field = FIELD(options.build_ids.cache_dir, const char *),
         .default_text = "~/.debug",
-        .section = SECTION,
         .help = "fill this cache, as --buildid-cache does",
         .details = "weir follows no link there, and refuses a directory of another user. perf --buildid-dir DIR report "
                    "and perf --buildid-dir DIR archive read it. Also: weir --buildid-dir DIR record.",
@@ -194,7 +158,6 @@ static const struct weir_option options[] = {
         .apply = apply_compression,
         .clear = clear_compression,
         .default_text = "none; 1 for -z alone",
-        .section = SECTION,
         .help = "compress the recording with zstd, from level 1 (fastest) to 22 (smallest file)",
         .details = "Threads of their own compress, one for each eight CPUs. When they are behind and the memory of "
                    "--buffer-size is nearly used up, records are written uncompressed, and none is lost.",
@@ -208,7 +171,6 @@ static const struct weir_option options[] = {
         .min = 1,
         .max = INT64_MAX,
         .default_text = "no limit",
-        .section = SECTION,
         .help = "end the recording before its data takes more than SIZE (suffix B, K, M or G)",
         .details = "Records in the kernel's rings at that moment are not written; -v counts them. The records with "
                    "which a recording begins are written for any SIZE, and header and features come on top. Several "
@@ -219,18 +181,13 @@ static const struct weir_option options[] = {
         .argument = "FILE",
         .kind = WEIR_OPTION_TEXT,
         .field = FIELD(report_path, const char *),
-        .section = SECTION,
         .help = "write the outcome to FILE as JSON: samples and losses by CPU, event and cause, with hints",
         .details = "FILE appears in one step when recording has ended, also when it has failed; a report of an earlier "
                    "recording is replaced. The recording keeps the same ledger: weir info --json shows it. No option "
                    "of perf record.",
     },
     {
-        .long_name = "timestamp-boundary",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(timestamp_boundary, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "timestamp-boundary", FIELD(timestamp_boundary, bool)),
         .help = "as perf record; weir records the times of the first and the last sample anyway",
     },
     {
@@ -240,7 +197,6 @@ static const struct weir_option options[] = {
         .repeatable = true,
         .kind = WEIR_OPTION_COUNTER,
         .field = FIELD(verbosity, unsigned),
-        .section = SECTION,
         .help = "show the plan, and at the end the counts and losses of each CPU",
         .details = "With -c 1, COUNTED, the kernel's own count, is the sum of the columns before it. CUT OFF has the "
                    "occurrences in the moment in which the event was disabled, and those of sched:sched_waking and "
@@ -249,12 +205,7 @@ static const struct weir_option options[] = {
                    "nothing.",
     },
     {
-        .short_name = 'q',
-        .long_name = "quiet",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(quiet, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF('q', "quiet", FIELD(quiet, bool)),
         .help = "show errors only; overrides -v",
     },
     {
@@ -263,7 +214,6 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_status,
         .default_text = "auto",
-        .section = SECTION,
         .help = "show the state of the recording while it runs; auto: a line on a terminal, unless -q",
         .details = "The line has time, samples and megabytes a second, megabytes so far, the fullest ring, the memory "
                    "in use between readers and writer, losses so far, and files if there are several. It stands below "
@@ -277,7 +227,6 @@ static const struct weir_option options[] = {
         .argument = "FILE.prom[,per-cpu]",
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_metrics,
-        .section = SECTION,
         .help = "write metrics of the recording to FILE.prom, now, every 10 s and at the end",
         .details =
             "The text is OpenMetrics, for the textfile collector of node_exporter: samples produced, written "
@@ -288,4 +237,4 @@ static const struct weir_option options[] = {
     },
 };
 
-const struct weir_option_rows weir_record_output_rows = WEIR_OPTION_ROWS(options);
+const struct weir_option_rows weir_record_output_rows = WEIR_OPTION_ROWS_OF("Output", options);

@@ -8,8 +8,6 @@
 #include "cli/aux_arguments.h"
 #include "cli/ring_options.h"
 
-#define SECTION WEIR_RING_OPTIONS_SECTION
-
 #define REALTIME_MIN 1 /* sched(7): SCHED_FIFO priorities */
 #define REALTIME_MAX 99
 
@@ -50,7 +48,6 @@ static const struct weir_option options[] = {
         .apply = apply_max_loss,
         .unit = "%",
         .default_text = "losses do not change the exit status",
-        .section = SECTION,
         .help = "exit with status 3 when more than PCT percent of the samples were lost",
         .details = "0 allows none. The file is finished all the same. Status 3 stands for a workload that exited with "
                    "0 and for a signal that ended the recording; any other status of the workload is kept.",
@@ -62,7 +59,6 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_memory,
         .default_text = "none: samples go to the file at once",
-        .section = SECTION,
         .help = "keep the newest samples in SIZE of memory, or for TIME, until a snapshot is requested",
         .details = "SIGUSR2 writes the samples in memory to the file, any number of times; recording continues "
                    "meanwhile. Older samples make room for newer ones; records of mappings and tasks always go to the "
@@ -72,11 +68,7 @@ static const struct weir_option options[] = {
                    "(--snapshot-on-exit) may begin a second earlier than TIME says.",
     },
     {
-        .long_name = "overwrite",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.overwrite, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "overwrite", FIELD(options.overwrite, bool)),
         .help = "let the kernel's rings keep the newest samples (-m); they are read at the end",
         .details = "SIGUSR2 has weir read the rings earlier, any number of times. All rings are paused at one moment "
                    "for that, and the events of the meantime are counted as lost. No reader runs in between. Records "
@@ -90,7 +82,6 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_apply_aux_snapshot,
         .default_text = "AUX areas go to the file as they fill up",
-        .section = SECTION,
         .help = "let the kernel keep the newest trace in AUX areas; SIGUSR2 writes it to the file; e: at the end, too",
         .details = "At most SIZE bytes of each area; all of the area by default (-m ,AUX). Needs an event with an AUX "
                    "area, such as intel_pt//. Each request for a snapshot takes one: signals, --control, "
@@ -104,17 +95,12 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_apply_aux_sample,
         .default_text = "samples hold no trace; SIZE is 4096",
-        .section = SECTION,
         .help = "put the newest SIZE bytes of the AUX area into each sample of the events that its event leads",
         .details = "As in -e '{intel_pt//,cycles}': 60K at most. The term aux-sample-size sets the size for single "
                    "events, 0 for none, and needs no --aux-sample. The whole trace is not recorded.",
     },
     {
-        .long_name = "snapshot-on-exit",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.snapshot_on_exit, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "snapshot-on-exit", FIELD(options.snapshot_on_exit, bool)),
         .help = "with -M or -S: take a snapshot when recording ends, too; --overwrite always does",
     },
     {
@@ -123,7 +109,6 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CPU_LIST,
         .field = FIELD(reader_cpus, struct weir_cpuset),
         .default_text = "all but those of isolcpus= and nohz_full=",
-        .section = SECTION,
         .help = "the CPUs on which weir's threads run, such as housekeeping CPUs",
         .details = "One reader runs on each of them and drains the rings of the CPUs of its NUMA node; with "
                    "--threads=LAYOUT the number of readers stays and only their CPUs change. By default no reader "
@@ -131,11 +116,7 @@ static const struct weir_option options[] = {
                    "--threads say so.",
     },
     {
-        .long_name = "no-buffering",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.samples.no_buffering, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "no-buffering", FIELD(options.samples.no_buffering, bool)),
         .help = "wake up for each record rather than when a quarter of a ring is filled",
     },
     {
@@ -147,9 +128,8 @@ static const struct weir_option options[] = {
         .min = REALTIME_MIN,
         .max = REALTIME_MAX,
         .default_text = "none",
-        .section = SECTION,
         .help = "run weir's threads with this SCHED_FIFO priority",
     },
 };
 
-const struct weir_option_rows weir_record_ring_rows = WEIR_OPTION_ROWS(options);
+const struct weir_option_rows weir_record_ring_rows = WEIR_OPTION_ROWS_OF(WEIR_RING_OPTIONS_SECTION, options);

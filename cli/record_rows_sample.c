@@ -3,8 +3,6 @@
 
 #include "cli/sample_arguments.h"
 
-#define SECTION "Samples and files"
-
 #define SYNTH_THREADS_MAX  256u
 #define MAP_TIMEOUT_MS_MAX UINT32_MAX
 
@@ -13,7 +11,6 @@ static const struct weir_option options[] = {
         .short_name = 'g',
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_apply_call_graph_default,
-        .section = SECTION,
         .help = "record call chains: by frame pointers, or as --call-graph says",
     },
     {
@@ -23,43 +20,25 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_apply_call_graph,
         .clear = weir_clear_call_graph,
-        .section = SECTION,
         .help = "record call chains: fp (frame pointers), dwarf (copies of the user stack, SIZE bytes each) or lbr "
                 "(branch registers of the CPU)",
         .details = "SIZE is rounded up to a multiple of 8, 65528 at most, 8192 without it. dwarf also records user "
                    "registers and the fields of -d. For fp, SIZE is the greatest number of frames.",
     },
     {
-        .long_name = "kernel-callchains",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.samples.kernel_callchains, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "kernel-callchains", FIELD(options.samples.kernel_callchains, bool)),
         .help = "of call chains, record the kernel part only",
     },
     {
-        .long_name = "user-callchains",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.samples.user_callchains, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "user-callchains", FIELD(options.samples.user_callchains, bool)),
         .help = "of call chains, record the user part only",
     },
     {
-        .short_name = 'd',
-        .long_name = "data",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.samples.addresses, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF('d', "data", FIELD(options.samples.addresses, bool)),
         .help = "record data addresses, the source of the data, and mappings without code",
     },
     {
-        .long_name = "sample-mem-info",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.samples.data_sources, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "sample-mem-info", FIELD(options.samples.data_sources, bool)),
         .help = "record the source of the data (which cache, memory or device), without the rest of -d",
     },
     {
@@ -68,66 +47,34 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_apply_data_maps,
         .clear = weir_clear_data_maps,
-        .section = SECTION,
         .help = "record mappings without code; without this option, weir does so with -d and --call-graph=dwarf",
     },
     {
-        .long_name = "phys-data",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.samples.physical_addresses, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "phys-data", FIELD(options.samples.physical_addresses, bool)),
         .help = "record the physical addresses of data",
     },
     {
-        .long_name = "data-page-size",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.samples.data_page_size, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "data-page-size", FIELD(options.samples.data_page_size, bool)),
         .help = "record the page size of data addresses",
     },
     {
-        .long_name = "code-page-size",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.samples.code_page_size, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "code-page-size", FIELD(options.samples.code_page_size, bool)),
         .help = "record the page size of code addresses",
     },
     {
-        .short_name = 'W',
-        .long_name = "weight",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.samples.weight, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF('W', "weight", FIELD(options.samples.weight, bool)),
         .help = "record the weight of samples, such as the latency of a load, where the event has one",
     },
     {
-        .long_name = "transaction",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.samples.transaction, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "transaction", FIELD(options.samples.transaction, bool)),
         .help = "record the flags of memory transactions",
     },
     {
-        .short_name = 'R',
-        .long_name = "raw-samples",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.samples.raw, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF('R', "raw-samples", FIELD(options.samples.raw, bool)),
         .help = "record the raw data of all events; raw data of tracepoints is always recorded",
     },
     {
-        .short_name = 'T',
-        .long_name = "timestamp",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(timestamp, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF('T', "timestamp", FIELD(timestamp, bool)),
         .help = "record the time of samples; weir always does",
     },
     {
@@ -137,7 +84,6 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_apply_period_choice,
         .clear = weir_clear_period_choice,
-        .section = SECTION,
         .help = "record the period of samples; without this option, weir does so where it varies",
     },
     {
@@ -149,7 +95,6 @@ static const struct weir_option options[] = {
         .apply = weir_apply_aggregate,
         .clear = weir_clear_aggregate,
         .default_text = "samples stay apart; 1s for --aggregate alone",
-        .section = SECTION,
         .help = "merge equal samples of an interval of 1ms to 60s into one, for profiles that run for long",
         .details = "Equal are samples of the same event, CPU, thread, address and call chain; with ',process' those of "
                    "all threads of a process, which then name its main thread. The period of the merged sample is the "
@@ -159,19 +104,11 @@ static const struct weir_option options[] = {
                    "a fixed period; samples with data of their own are refused. No option of perf record.",
     },
     {
-        .long_name = "sample-cpu",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(sample_cpu, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "sample-cpu", FIELD(sample_cpu, bool)),
         .help = "record the CPU of samples; weir always does",
     },
     {
-        .long_name = "sample-identifier",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.samples.identifiers, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "sample-identifier", FIELD(options.samples.identifiers, bool)),
         .help = "record the event of samples also in a recording of a single event of tasks",
     },
     {
@@ -179,7 +116,6 @@ static const struct weir_option options[] = {
         .long_name = "branch-any",
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_apply_branch_any,
-        .section = SECTION,
         .help = "record the last branches before each sample",
     },
     {
@@ -188,7 +124,6 @@ static const struct weir_option options[] = {
         .argument = "FILTER[,FILTER...]",
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_apply_branch_filter,
-        .section = SECTION,
         .help = "record the last branches of these kinds: any, any_call, any_ret, ind_call, ind_jmp, call, cond, "
                 "in_tx, no_tx, abort_tx or stack",
         .details =
@@ -203,7 +138,6 @@ static const struct weir_option options[] = {
         .argument_optional = true,
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_apply_intr_regs,
-        .section = SECTION,
         .help =
             "record these registers at each sample, such as IP,SP; all of them without a list; -I? shows their names",
     },
@@ -213,24 +147,15 @@ static const struct weir_option options[] = {
         .argument_optional = true,
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_apply_user_regs,
-        .section = SECTION,
         .help = "record these registers of user space at each sample; all of them without a list; --user-regs=? shows "
                 "their names",
     },
     {
-        .long_name = "running-time",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.samples.running_time, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "running-time", FIELD(options.samples.running_time, bool)),
         .help = "record the running time of counters that are read with samples (:S)",
     },
     {
-        .long_name = "no-bpf-event",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.samples.no_bpf_events, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "no-bpf-event", FIELD(options.samples.no_bpf_events, bool)),
         .help = "leave out the loading and unloading of BPF programs",
     },
     {
@@ -239,25 +164,16 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_apply_switch_events,
         .clear = weir_clear_switch_events,
-        .section = SECTION,
         .help = "record context switches; without this option, weir does so where decoding AUX areas needs them",
     },
     {
-        .long_name = "latency",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(latency, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "latency", FIELD(latency, bool)),
         .help = "record the context switches from which perf report --latency tells how many CPUs a program kept busy",
         .details = "Implies --switch-events, and is for tasks or a command: not with -a. perf 6.15 and newer have that "
                    "report.",
     },
     {
-        .long_name = "off-cpu",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.off_cpu.wanted, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "off-cpu", FIELD(options.off_cpu.wanted, bool)),
         .help = "record the time that tasks spend off the CPUs, with the stack where they wait",
         .details = "The event is offcpu-time: the period of a sample is the duration in nanoseconds, its weight the "
                    "task's state as the kernel numbers it (0: it could run, 1: it slept, 2: it slept "
@@ -272,23 +188,14 @@ static const struct weir_option options[] = {
         .unit = "ms",
         .max = UINT32_MAX,
         .default_text = "500",
-        .section = SECTION,
         .help = "with --off-cpu, make a stretch of MS milliseconds or more a sample of its own; 0: each stretch",
     },
     {
-        .long_name = "namespaces",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.samples.namespaces, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "namespaces", FIELD(options.samples.namespaces, bool)),
         .help = "record the namespaces of tasks",
     },
     {
-        .long_name = "all-cgroups",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.samples.cgroups, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "all-cgroups", FIELD(options.samples.cgroups, bool)),
         .help = "record cgroups, and the cgroup of each sample",
     },
     {
@@ -297,7 +204,6 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_apply_synth,
         .default_text = "all",
-        .section = SECTION,
         .help = "record the state from before the recording: task, mmap (task too), cgroup, all or no",
     },
     {
@@ -305,7 +211,6 @@ static const struct weir_option options[] = {
         .argument = "FILE",
         .kind = WEIR_OPTION_TEXT,
         .field = FIELD(options.guests.kallsyms, const char *),
-        .section = SECTION,
         .help = "record a guest, too: FILE is a copy of its /proc/kallsyms",
         .details = "As perf kvm --guest record: the kernel and the modules of the guest are described, so that perf "
                    "kvm --guest report resolves samples in it. With this option, --guestmodules or --guestmount "
@@ -317,7 +222,6 @@ static const struct weir_option options[] = {
         .argument = "FILE",
         .kind = WEIR_OPTION_TEXT,
         .field = FIELD(options.guests.modules, const char *),
-        .section = SECTION,
         .help = "the modules of the guest of --guestkallsyms: FILE is a copy of its /proc/modules",
     },
     {
@@ -325,7 +229,6 @@ static const struct weir_option options[] = {
         .argument = "DIR",
         .kind = WEIR_OPTION_TEXT,
         .field = FIELD(options.guests.mount, const char *),
-        .section = SECTION,
         .help = "record the guests below DIR: DIR/PID has the root of the guest whose hypervisor is process PID",
         .details = "Read are DIR/PID/proc/kallsyms, proc/modules, proc/version and lib/modules, as through sshfs.",
     },
@@ -337,15 +240,10 @@ static const struct weir_option options[] = {
         .min = 1,
         .max = SYNTH_THREADS_MAX,
         .default_text = "one per CPU, 16 at most",
-        .section = SECTION,
         .help = "read /proc with N threads at the start",
     },
     {
-        .long_name = "tail-synthesize",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.tail_synthesize, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "tail-synthesize", FIELD(options.tail_synthesize, bool)),
         .help = "describe tasks and mappings as of the end of recording, instead of the start",
         .details = "Tasks from before the recording that end during it are then without names and mappings. "
                    "--overwrite does not imply this option, as it does for perf: side records are never overwritten. "
@@ -360,9 +258,8 @@ static const struct weir_option options[] = {
         .min = 1,
         .max = MAP_TIMEOUT_MS_MAX,
         .default_text = "500",
-        .section = SECTION,
         .help = "give up reading the mappings of a process after MS milliseconds",
     },
 };
 
-const struct weir_option_rows weir_record_sample_rows = WEIR_OPTION_ROWS(options);
+const struct weir_option_rows weir_record_sample_rows = WEIR_OPTION_ROWS_OF("Samples and files", options);

@@ -7,8 +7,6 @@
 #include "cli/preset_apply.h"
 #include "cli/sample_arguments.h"
 
-#define SECTION "Events and samples"
-
 #define FREQ_HZ_MAX UINT32_MAX /* perf's type for it; the kernel's limit is far below */
 #define PERIOD_MAX  INT64_MAX  /* perf_event_open(2): the top bit of sample_period must be 0 */
 
@@ -39,7 +37,6 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_TEXT_LIST,
         .field = FIELD(events, struct weir_text_list),
         .default_text = "cycles",
-        .section = SECTION,
         .help = "record this event: a hardware, software or cache event, rNNN, PMU/TERMS/, a tracepoint SYSTEM:NAME or "
                 "mem:ADDRESS[/LENGTH][:rwx]",
         .details = "Names, terms and modifiers are those of perf-list(1) and perf-record(1), such as cycles:u, "
@@ -56,7 +53,6 @@ static const struct weir_option options[] = {
         .repeatable = true,
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_preset_apply_name,
-        .section = SECTION,
         .help = "record what 'perf PRESET record' does: sched, lock, kmem, kmem-page, timechart, timechart-io, trace, "
                 "kwork, kvm, offcpu, mem or c2c; 'weir list presets' shows the options and events of each",
         .details =
@@ -71,7 +67,6 @@ static const struct weir_option options[] = {
         .repeatable = true,
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_event_options_apply_filter,
-        .section = SECTION,
         .help = "record only samples that match, such as 'period > 1000, cpu == 1', of the -e before it",
         .details = "For tracepoints: the kernel's filter grammar (Documentation/trace/events.rst), over the fields of "
                    "events/SYSTEM/NAME/format in tracefs. Of several filters all must match. For PMUs that trace "
@@ -93,18 +88,13 @@ static const struct weir_option options[] = {
         .repeatable = true,
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_event_options_apply_pfm,
-        .section = SECTION,
         .help = "record these events by libpfm4's names, such as inst_retired:any_p:u or {EVENT,EVENT}",
         .details = "'weir list pfm' shows those of this machine's CPU. Modifiers are libpfm4's: u, k, precise=N, "
                    "period=N, c=N (threshold) and others. -e takes these names, too, where nothing else has the name: "
                    "in any case, with a point before the unit mask, and with modifiers of perf-list(1) behind a colon.",
     },
     {
-        .long_name = "group",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(group, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "group", FIELD(group, bool)),
         .help = "make all events one group, which counts only as a whole",
         .details = "As braces around them: -e '{EVENT,EVENT}'.",
     },
@@ -118,7 +108,6 @@ static const struct weir_option options[] = {
         .min = 1,
         .max = FREQ_HZ_MAX,
         .default_text = "4000",
-        .section = SECTION,
         .help = "sample about HZ times per second and CPU",
         .details = "A rate above kernel.perf_event_max_sample_rate is lowered to that limit, with a warning; max asks "
                    "for the limit. Tracepoints are sampled each time unless -F or -c is given.",
@@ -131,40 +120,22 @@ static const struct weir_option options[] = {
         .field = FIELD(options.period, uint64_t),
         .min = 1,
         .max = PERIOD_MAX,
-        .section = SECTION,
         .help = "sample every Nth occurrence; not together with -F",
     },
     {
-        .long_name = "strict-freq",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.strict_freq, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "strict-freq", FIELD(options.strict_freq, bool)),
         .help = "fail where -F is above the kernel's limit, rather than sample less often",
     },
     {
-        .long_name = "all-kernel",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.all_kernel, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "all-kernel", FIELD(options.all_kernel, bool)),
         .help = "of every event, look at the kernel only",
     },
     {
-        .long_name = "all-user",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.all_user, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "all-user", FIELD(options.all_user, bool)),
         .help = "of every event, look at user space only; not together with --all-kernel",
     },
     {
-        .short_name = 'n',
-        .long_name = "no-samples",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.samples.no_samples, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF('n', "no-samples", FIELD(options.samples.no_samples, bool)),
         .help = "do not sample: the file then holds processes and mappings only",
     },
     {
@@ -174,7 +145,6 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_apply_clock,
         .default_text = "the kernel's own",
-        .section = SECTION,
         .help = "stamp samples with this clock: monotonic, monotonic_raw, realtime, boottime, tai, or a number",
         .details = "With or without CLOCK_ before the name, in any case. Other clocks than monotonic and "
                    "monotonic_raw stamp software events only, such as cpu-clock.",
@@ -187,18 +157,13 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_delay,
         .clear = clear_delay,
-        .section = SECTION,
         .help = "start counting MS milliseconds after the start, never (-1), or in these windows",
         .details =
             "The start is that of the command or, without one, of the recording. Mappings and names of tasks are "
             "recorded all the time. With windows recording ends with the last one, and the command is terminated.",
     },
     {
-        .long_name = "exclude-perf",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.exclude_self, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "exclude-perf", FIELD(options.exclude_self, bool)),
         .help = "leave out the events of weir itself, all its threads",
         .details = "Together with --filter both must match. The kernel can leave tasks out of tracepoints only; "
                    "samples of other events by weir stay, with a warning.",
@@ -209,7 +174,6 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_TEXT,
         .field = FIELD(bpf_build.clang, const char *),
         .default_text = "clang",
-        .section = SECTION,
         .help = "the compiler of BPF programs in C (-e FILE.c)",
     },
     {
@@ -217,7 +181,6 @@ static const struct weir_option options[] = {
         .argument = "ARGUMENTS",
         .kind = WEIR_OPTION_TEXT,
         .field = FIELD(bpf_build.options, const char *),
-        .section = SECTION,
         .help = "more arguments for that compiler, such as -I DIR",
     },
     {
@@ -226,9 +189,8 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_TEXT,
         .field = FIELD(bpf_build.vmlinux, const char *),
         .default_text = "those of the running kernel",
-        .section = SECTION,
         .help = "take the kernel's types (BTF) for BPF programs from this file",
     },
 };
 
-const struct weir_option_rows weir_record_sampling_rows = WEIR_OPTION_ROWS(options);
+const struct weir_option_rows weir_record_sampling_rows = WEIR_OPTION_ROWS_OF("Events and samples", options);

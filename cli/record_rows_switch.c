@@ -7,8 +7,6 @@
 
 #include "cli/value.h"
 
-#define SECTION "Several files"
-
 static int fail(const char *text, struct weir_error *err)
 {
     weir_error_set(err, -EINVAL, "option '--switch-output': '%s' is not \"signal\", a size or a time", text);
@@ -91,7 +89,6 @@ static const struct weir_option options[] = {
         .argument_optional = true,
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_switch_output,
-        .section = SECTION,
         .help = "continue in a new file at SIGUSR2, and after SIZE (100M) or every TIME (30s)",
         .details = "Each file is complete in itself, and begins with the tasks and maps of its time; a rotation loses "
                    "and doubles no event. A finished file is FILE.TIME, in UTC, with a number behind it where that "
@@ -105,15 +102,10 @@ static const struct weir_option options[] = {
         .field = FIELD(options.rotation.max_files, unsigned),
         .max = UINT32_MAX,
         .default_text = "all",
-        .section = SECTION,
         .help = "keep the newest N files of this recording and remove the others; 0: all stay",
     },
     {
-        .long_name = "timestamp-filename",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.rotation.timestamp, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "timestamp-filename", FIELD(options.rotation.timestamp, bool)),
         .help = "name the finished file FILE.TIME, in UTC, and never replace one",
         .details = "--switch-output implies it.",
     },
@@ -124,7 +116,6 @@ static const struct weir_option options[] = {
         .field = FIELD(options.keep_free_bytes, uint64_t),
         .min = 1,
         .max = UINT64_MAX,
-        .section = SECTION,
         .help = "leave SIZE of the output's file system free: below that, it counts as full",
         .details = "weir looks ten times a second; records from before are still written.",
     },
@@ -134,7 +125,6 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_on_full,
         .default_text = "stop",
-        .section = SECTION,
         .help = "when the file system is full, also by --keep-free: end, remove the oldest files, or wait for room",
         .details = "rotate needs --switch-output and removes files of this recording only; recording ends when there "
                    "are none. An ending file gets the records in memory, so the buffers then take a quarter of the "
@@ -147,11 +137,10 @@ static const struct weir_option options[] = {
         .argument = "COMMAND",
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_on_rotate,
-        .section = SECTION,
         .help = "run COMMAND with the path of each finished file as its last argument",
         .details = "weir splits COMMAND at blanks and starts it without a shell. At the end of the recording weir "
                    "waits for the command, until a signal comes. A failure is one warning.",
     },
 };
 
-const struct weir_option_rows weir_record_switch_rows = WEIR_OPTION_ROWS(options);
+const struct weir_option_rows weir_record_switch_rows = WEIR_OPTION_ROWS_OF("Several files", options);

@@ -3,16 +3,9 @@
 
 #include "cli/target_options.h"
 
-#define SECTION "Targets"
-
 static const struct weir_option options[] = {
     {
-        .short_name = 'a',
-        .long_name = "all-cpus",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.system_wide, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF('a', "all-cpus", FIELD(options.system_wide, bool)),
         .help = "record all tasks on all CPUs",
         .details = "The default without a target and a command. With a command, recording lasts as long as the "
                    "command runs.",
@@ -24,7 +17,6 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CPU_LIST,
         .field = FIELD(cpus, struct weir_cpuset),
         .default_text = "all online CPUs",
-        .section = SECTION,
         .help = "record all tasks on these CPUs only, such as 0-3,8",
         .details = "Mappings and task names come from all CPUs, because tasks move between CPUs.",
     },
@@ -34,7 +26,6 @@ static const struct weir_option options[] = {
         .argument = "PID[,PID...]",
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_target_options_apply_pids,
-        .section = SECTION,
         .help = "record these running processes, all threads of each",
         .details = "Overrides -a, -C, -t and -u. With a command, recording lasts as long as the command runs; without, "
                    "until the processes are gone or a signal comes.",
@@ -45,7 +36,6 @@ static const struct weir_option options[] = {
         .argument = "TID[,TID...]",
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_target_options_apply_tids,
-        .section = SECTION,
         .help = "record these running threads, and no tasks that they start unless --inherit is given",
         .details = "Overrides -a, -C and -u. Mappings come from all threads of the same processes.",
     },
@@ -55,7 +45,6 @@ static const struct weir_option options[] = {
         .argument = "USER",
         .kind = WEIR_OPTION_TEXT,
         .field = FIELD(user, const char *),
-        .section = SECTION,
         .help = "record all tasks that run as this user, who is given by name or number",
         .details =
             "Overrides -a and -C. Where a sample filter is possible (--filter; all events take one, and the user "
@@ -71,7 +60,6 @@ static const struct weir_option options[] = {
         .repeatable = true,
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_target_options_apply_cgroups,
-        .section = SECTION,
         .help = "count events only in tasks of these cgroups, on whole CPUs",
         .details = "One cgroup holds for all events of the -e before it; before the first -e, for all events. Several "
                    "cgroups hold for one event each, in order; an empty name leaves an event without a cgroup. Names "
@@ -85,7 +73,6 @@ static const struct weir_option options[] = {
         .repeatable = true,
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_target_options_apply_units,
-        .section = SECTION,
         .help = "record the tasks of these units of systemd, such as nginx.service",
         .details = "Services, slices, scopes and so on; .service may be left out. A template, such as getty@, and a "
                    "pattern stand for all instances that run. Implies -a: events count on all CPUs, or on those of -C, "
@@ -98,18 +85,13 @@ static const struct weir_option options[] = {
         .repeatable = true,
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_target_options_apply_containers,
-        .section = SECTION,
         .help = "record the tasks of these containers, given by the beginning of their ids, or by name",
         .details = "Containers of docker, podman, containerd, CRI-O and Kubernetes are found by id, those of docker, "
                    "podman and systemd-nspawn also by name. Names that containerd and CRI-O keep in databases are "
                    "not: crictl ps --name NAME -q prints the id. Otherwise as --unit.",
     },
     {
-        .long_name = "per-thread",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.per_thread, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "per-thread", FIELD(options.per_thread, bool)),
         .help = "give each recorded thread a ring of its own instead of one to each CPU; implies -i",
         .details = "For a few threads on a machine of many CPUs. -a and -C override it.",
     },
@@ -120,19 +102,13 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = weir_target_options_apply_no_inherit,
         .clear = weir_target_options_clear_no_inherit,
-        .section = SECTION,
         .help = "leave out threads and processes that the recorded ones start",
         .details =
             "--inherit records them also where -t or a group that is read (:S) leaves them out; the latter needs "
             "Linux 6.13, and perf 6.13 for a report.",
     },
     {
-        .short_name = 's',
-        .long_name = "stat",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.inherit_stat, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF('s', "stat", FIELD(options.inherit_stat, bool)),
         .help = "record the counts of each thread that ends, for perf report -T",
         .details = "For tasks on several CPUs the kernel (Linux 6.18) writes these counts into the rings of all of "
                    "them, unsynchronized with the samples there, which can damage a data ring: the more threads end, "
@@ -140,4 +116,4 @@ static const struct weir_option options[] = {
     },
 };
 
-const struct weir_option_rows weir_record_target_rows = WEIR_OPTION_ROWS(options);
+const struct weir_option_rows weir_record_target_rows = WEIR_OPTION_ROWS_OF("Targets", options);

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define SECTION "Control and triggers"
-
 static int apply_control(void *object, const char *text, struct weir_error *err)
 {
     struct weir_record_arguments *arguments = object;
@@ -46,7 +44,6 @@ static const struct weir_option options[] = {
         .negatable = true,
         .apply = apply_control,
         .clear = clear_control,
-        .section = SECTION,
         .help = "take commands from descriptor or fifo CTL, one a line, and answer to ACK",
         .details =
             "Commands are enable [EVENT], disable [EVENT], evlist [-v|-g|-F], dump, snapshot, snapshot-alloc, "
@@ -61,7 +58,6 @@ static const struct weir_option options[] = {
         .unit = "s",
         .min = 1,
         .max = UINT32_MAX,
-        .section = SECTION,
         .help = "end the recording when no controller has sent the command lease for SECONDS",
         .details =
             "So a recording does not outlive the program that has started it on many machines. A controller is a "
@@ -75,7 +71,6 @@ static const struct weir_option options[] = {
         .repeatable = true,
         .kind = WEIR_OPTION_TEXT_LIST,
         .field = FIELD(rotate_on, struct weir_text_list),
-        .section = SECTION,
         .help = "continue in another file whenever EVENT occurs; implies --switch-output=signal",
         .details = "EVENT is any event of -e, on the same CPUs and tasks; it is recorded only if -e names it, too. "
                    "Every occurrence counts, unless it names a period. A filter stands behind another colon, as in "
@@ -87,7 +82,6 @@ static const struct weir_option options[] = {
         .repeatable = true,
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_snapshot_on,
-        .section = SECTION,
         .help = "take a snapshot of -M or -S when EVENT occurs, at the end, or when the command crashes",
         .details = "EVENT and FILTER are as for --switch-output-event. exit is --snapshot-on-exit; crash is "
                    "--snapshot-on-exit for a command killed by SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS or "
@@ -101,7 +95,6 @@ static const struct weir_option options[] = {
         .unit = "ms",
         .max = UINT32_MAX,
         .default_text = "1000",
-        .section = SECTION,
         .help = "ignore further occurrences of --snapshot-on for MS milliseconds after one",
     },
     {
@@ -112,7 +105,6 @@ static const struct weir_option options[] = {
         .min = 1,
         .max = UINT32_MAX,
         .default_text = "dumps in one file; of snapshots by command, the newest",
-        .section = SECTION,
         .help = "put each snapshot into a file of its own, FILE.TIME, and keep the newest N; 1: each replaces the last",
         .details = "A file is removed once the next one is whole. Each file is complete in itself, as with "
                    "--switch-output; samples after the last snapshot are in none, unless --snapshot-on-exit takes "
@@ -122,15 +114,11 @@ static const struct weir_option options[] = {
                    "not plain, or named or counted by other options, these snapshots follow one another, too.",
     },
     {
-        .long_name = "ftrace-snapshot",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(options.ftrace_snapshot, bool),
-        .section = SECTION,
+        WEIR_OPTION_FLAG_OF(0, "ftrace-snapshot", FIELD(options.ftrace_snapshot, bool)),
         .help = "let ftrace take a snapshot with each of weir's, in tracefs' file snapshot",
         .details = "Needs a kernel with CONFIG_TRACER_SNAPSHOT. Without -M only ftrace takes a snapshot. ftrace takes "
                    "one at the end when --snapshot-on exit or crash asks for it.",
     },
 };
 
-const struct weir_option_rows weir_record_trigger_rows = WEIR_OPTION_ROWS(options);
+const struct weir_option_rows weir_record_trigger_rows = WEIR_OPTION_ROWS_OF("Control and triggers", options);

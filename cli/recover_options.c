@@ -18,10 +18,7 @@
 static const struct weir_option options[] = {
     WEIR_INPUT_ROW(FIELD(input_path, const char *), "recover FILE, a file or a directory"),
     {
-        .long_name = "assume-this-kernel",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(assume_this_kernel, bool),
+        WEIR_OPTION_FLAG_OF(0, "assume-this-kernel", FIELD(assume_this_kernel, bool)),
         .section = INPUT,
         .help = "describe tracepoints by this kernel without comparing kernel and boot",
         .details = "Tracepoints of a recording of another kernel are then decoded wrongly, or as other events.",
@@ -37,10 +34,7 @@ static const struct weir_option options[] = {
         .help = "write the result to FILE, which must not exist (of a directory: a directory)",
     },
     {
-        .long_name = "in-place",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(in_place, bool),
+        WEIR_OPTION_FLAG_OF(0, "in-place", FIELD(in_place, bool)),
         .section = OUTPUT,
         .help = "change the file itself",
         .details = "Bytes that are no records are lost then. weir refuses a file that is still being recorded, "
@@ -48,11 +42,7 @@ static const struct weir_option options[] = {
                    "whether a stream is still being written.",
     },
     {
-        .short_name = 'q',
-        .long_name = "quiet",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(quiet, bool),
+        WEIR_OPTION_FLAG_OF('q', "quiet", FIELD(quiet, bool)),
         .section = OTHER,
         .help = "print no summary",
     },

@@ -76,7 +76,6 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_RING_PAIR,
         .field = FIELD(ring_sizes, struct weir_ring_size_pair),
         .default_text = "chosen from memory and privileges; 512K for bench drain",
-        .section = WEIR_RING_OPTIONS_SECTION,
         .help = "size of each kernel ring: a number of pages, or a size with B, K, M or G",
         .details = "Rounded up to a power of two pages. Without CAP_IPC_LOCK the kernel allows "
                    "kernel.perf_event_mlock_kb per CPU and user, beyond RLIMIT_MEMLOCK. AUX is the size of the AUX "
@@ -91,7 +90,6 @@ static const struct weir_option options[] = {
         .min = WEIR_BUFFER_BYTES_MIN,
         .max = WEIR_BUFFER_BYTES_MAX,
         .default_text = "chosen from memory and CPU count",
-        .section = WEIR_RING_OPTIONS_SECTION,
         .help = "memory for records that are drained and not yet written, in all",
         .details = "The size bounds the longest stall of the disk without loss.",
     },
@@ -101,7 +99,6 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_shed,
         .default_text = "batches",
-        .section = WEIR_RING_OPTIONS_SECTION,
         .help = "what may be dropped when the disk is too slow; each choice includes those before it",
         .details = "batches, when half of the buffers is in use: rounds are further apart, which changes no record. "
                    "stacks, at three quarters: dumps of user stacks (--call-graph dwarf) are cut to a quarter, from "
@@ -117,10 +114,9 @@ static const struct weir_option options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_threads,
         .default_text = "cpu",
-        .section = WEIR_RING_OPTIONS_SECTION,
         .help = "which threads drain the rings: one per cpu, core, package or numa node, or masks "
                 "CPUS/AFFINITY[:CPUS/AFFINITY...]",
     },
 };
 
-const struct weir_option_rows weir_ring_option_rows = WEIR_OPTION_ROWS(options);
+const struct weir_option_rows weir_ring_option_rows = WEIR_OPTION_ROWS_OF(WEIR_RING_OPTIONS_SECTION, options);

@@ -37,11 +37,7 @@ static const struct weir_option options[] = {
         .details = "FILE may be the input. It gets its name when it is complete.",
     },
     {
-        .short_name = 'q',
-        .long_name = "quiet",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = FIELD(quiet, bool),
+        WEIR_OPTION_FLAG_OF('q', "quiet", FIELD(quiet, bool)),
         .section = OTHER,
         .help = "print no summary",
     },

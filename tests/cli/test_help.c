@@ -95,7 +95,8 @@ static void check_row(const struct weir_option_table *table, size_t index)
     char name[WEIR_OPTION_TEXT_BYTES];
     weir_option_format_name(option, name);
     cr_expect(option->short_name || option->long_name, "row %zu has no name", index);
-    cr_expect(option->section && option->help, "%s lacks a text", name);
+    const char *section = weir_option_section(table, index);
+    cr_expect(section && option->help, "%s lacks a text", name);
     cr_expect(!isupper((unsigned char)option->help[0]), "%s: help begins with a capital", name);
     cr_expect_neq(option->help[strlen(option->help) - 1], '.', "%s: help ends with a full stop", name);
     cr_expect_eq(option->kind == WEIR_OPTION_CUSTOM, option->apply != NULL, "%s: apply and kind", name);
@@ -116,9 +117,9 @@ static void check_row(const struct weir_option_table *table, size_t index)
         cr_expect(!option->short_name || option->short_name != other->short_name, "%s: letter taken", name);
         cr_expect(!option->long_name || !other->long_name || strcmp(option->long_name, other->long_name) != 0,
                   "%s: name taken", name);
-        bool apart = i + 1 < index && strcmp(other->section, option->section) == 0 &&
-                     strcmp(weir_option_at(table, index - 1)->section, option->section) != 0;
-        cr_expect_not(apart, "%s: section '%s' is not in one piece", name, option->section);
+        bool apart = i + 1 < index && strcmp(weir_option_section(table, i), section) == 0 &&
+                     strcmp(weir_option_section(table, index - 1), section) != 0;
+        cr_expect_not(apart, "%s: section '%s' is not in one piece", name, section);
     }
 }
 
