@@ -15,6 +15,7 @@
 #define PERCENT       100.0
 #define MS_PER_S      1000.0
 #define US_PER_MS     1000.0
+#define US_PER_S      1e6
 
 static const double percents[] = {50, 90, 99, 100};
 
@@ -156,6 +157,12 @@ void weir_bench_report_text(struct weir_buf *text, const struct weir_simulate_op
     if (record->trimmed_bytes + record->shed_samples > 0)
         weir_buf_printf(text, "shed      %" PRIu64 " of the lost records; %" PRIu64 " stacks cut by %.1f MB\n",
                         record->shed_samples, record->trimmed_samples, (double)record->trimmed_bytes / BYTES_PER_MB);
+    if (record->unwinds) {
+        weir_buf_printf(text, "unwound   ");
+        weir_unwound_append_text(&record->unwound, text);
+        weir_buf_printf(text, "; %.3f s of CPU time, %.1f us each\n", result->stage_cpu_seconds,
+                        US_PER_S * ratio(result->stage_cpu_seconds, (double)record->unwound.unwound));
+    }
     append_nodes(text, result);
     struct weir_bench_figures compared = weir_bench_figures_of(options, goal, found, result);
     weir_bench_figures_conclude(&compared, goal == WEIR_SIMULATE_RATE || options->load.closed_loop, text);
@@ -238,8 +245,9 @@ void weir_bench_report_json(struct weir_buf *text, const struct weir_simulate_op
                     result->seconds, result->open_seconds, result->produce_seconds);
     weir_buf_printf(text,
                     "  \"recorder_cpu_seconds\": %.6f,\n  \"reader_cpu_seconds\": %.6f,\n"
-                    "  \"writer_cpu_seconds\": %.6f,\n",
-                    result->recorder_cpu_seconds, result->reader_cpu_seconds, result->writer_cpu_seconds);
+                    "  \"writer_cpu_seconds\": %.6f,\n  \"stage_cpu_seconds\": %.6f,\n",
+                    result->recorder_cpu_seconds, result->reader_cpu_seconds, result->writer_cpu_seconds,
+                    result->stage_cpu_seconds);
     weir_buf_printf(text, "  \"mb_per_s\": %.3f,\n  \"million_records_per_s\": %.6f,\n  \"cpu_s_per_gb\": %.6f,\n",
                     figures.mb_per_s, figures.million_records_per_s, figures.cpu_s_per_gb);
     weir_buf_printf(text,
@@ -259,6 +267,12 @@ void weir_bench_report_json(struct weir_buf *text, const struct weir_simulate_op
     weir_buf_printf(text, "  \"pool_holds_ms\": %.3f,\n  \"pool_and_rings_hold_ms\": %.3f,\n",
                     MS_PER_S * weir_simulate_pool_seconds(result, false),
                     MS_PER_S * weir_simulate_pool_seconds(result, true));
+    weir_buf_printf(text, "  \"unwound\": ");
+    if (record->unwinds)
+        weir_unwound_append_json(&record->unwound, text);
+    else
+        weir_buf_printf(text, "null");
+    weir_buf_printf(text, ",\n");
     struct weir_bench_figures compared = weir_bench_figures_of(options, goal, found, result);
     weir_buf_printf(text, "  \"samples_per_cpu_per_s\": %.3f,\n", compared.values[WEIR_BENCH_SAMPLES_PER_CPU]);
     append_latency(text, result);

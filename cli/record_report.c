@@ -307,6 +307,11 @@ void weir_report_closing(struct weir_buf *text, const struct weir_record_result 
         append_aux_snapshots(text, result);
     if (result->filtered_samples > 0)
         weir_buf_printf(text, "[ weir record: Filters dropped %" PRIu64 " samples ]\n", result->filtered_samples);
+    if (result->unwinds) {
+        weir_buf_printf(text, "[ weir record: Unwound ");
+        weir_unwound_append_text(&result->unwound, text);
+        weir_buf_printf(text, " ]\n");
+    }
     if (result->trimmed_bytes > 0)
         append_trimmed(text, result, context);
     if (result->lost_samples > 0)

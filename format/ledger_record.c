@@ -2,7 +2,8 @@
  * A ledger in a file is one piece of bytes, little endian, cut into records of type EVENT_TYPE:
  *
  *     record  header of 8 bytes, u64 magic, u32 bytes of the whole ledger, u32 offset of this piece, piece
- *     ledger  struct head, u64 lost[causes], rows, then texts: hints by cause, names by event; each u32 bytes and text
+ *     ledger  struct head, u64 lost[causes], rows, then texts: hints by cause, names by event; each u32 bytes and text;
+ *             then, where stacks were unwound, u32 number of words and the words of struct weir_unwound_sum
  *
  * Readers trust no byte: each count is checked against the bytes that are there.
  */
@@ -26,6 +27,7 @@
 #define PIECE_MAX_BYTES  (WEIR_RECORD_MAX_BYTES - PIECE_HEAD_BYTES)
 #define VERSION          2u /* rows of version 1 end before `filtered` */
 #define RECORD_ALIGN     8u
+#define UNWOUND_WORDS    (sizeof(struct weir_unwound_sum) / sizeof(uint64_t))
 
 struct head {
     uint32_t version, bytes, causes, events, side_event, rows;
@@ -133,7 +135,12 @@ void weir_ledger_append_json(const struct weir_ledger_content *content, struct w
         append_json_cause(cause_names[cause], &content->losses[cause], between, out);
         between = ",";
     }
-    weir_buf_printf(out, "],\n \"cells\":[");
+    weir_buf_printf(out, "],\n \"unwound\":");
+    if (content->unwound)
+        weir_unwound_append_json(content->unwound, out);
+    else
+        weir_buf_printf(out, "null");
+    weir_buf_printf(out, ",\n \"cells\":[");
     for (size_t i = 0; i < content->row_count; i++) {
         weir_buf_printf(out, "%s\n  ", i ? "," : "");
         append_json_cell(content, &content->rows[i], out);
@@ -185,6 +192,10 @@ static void append_image(const struct weir_ledger_content *content, struct weir_
         append_text(content->losses[cause].hint, image);
     for (size_t i = 0; i < content->event_count; i++)
         append_text(content->event_names[i], image);
+    if (content->unwound) {
+        weir_buf_append_u32(image, UNWOUND_WORDS);
+        weir_buf_append(image, content->unwound, sizeof(*content->unwound));
+    }
     weir_buf_append_zeros(image, (RECORD_ALIGN - image->used % RECORD_ALIGN) % RECORD_ALIGN);
     if (weir_buf_error(image) == 0) {
         head.bytes = (uint32_t)image->used;
@@ -249,6 +260,7 @@ struct parsed { /* all owned */
     struct weir_ledger_row *rows;
     char **event_names;
     struct weir_loss losses[WEIR_LOSS_CAUSES];
+    struct weir_unwound_sum unwound;
     struct weir_ledger_content content;
 };
 
@@ -301,6 +313,16 @@ static int parse_rows(const uint8_t *at, const struct head *head, struct parsed 
     return 0;
 }
 
+/* Fewer words are of an older weir, more of a newer one. */
+static void parse_unwound(const uint8_t *data, size_t bytes, struct parsed *parsed)
+{
+    uint64_t words = bytes < sizeof(uint32_t) ? 0 : weir_load_u32(data);
+    if (words == 0 || words > (bytes - sizeof(uint32_t)) / sizeof(uint64_t))
+        return;
+    memcpy(&parsed->unwound, data + sizeof(uint32_t), weir_min_u64(words, UNWOUND_WORDS) * sizeof(uint64_t));
+    parsed->content.unwound = &parsed->unwound;
+}
+
 static int parse_texts(const uint8_t *data, size_t at, const struct head *head, struct parsed *parsed)
 {
     uint32_t length;
@@ -319,6 +341,7 @@ static int parse_texts(const uint8_t *data, size_t at, const struct head *head, 
         if (!parsed->event_names[event])
             return -ENOMEM;
     }
+    parse_unwound(data + at, head->bytes - at, parsed);
     return 0;
 }
 
@@ -392,6 +415,11 @@ static void show_text(const struct weir_ledger_content *content, unsigned number
     if (total.filtered > 0)
         weir_buf_printf(out, "; filters dropped %" PRIu64 " samples", total.filtered);
     weir_buf_append_u8(out, '\n');
+    if (content->unwound) {
+        weir_buf_printf(out, "unwound         ");
+        weir_unwound_append_text(content->unwound, out);
+        weir_buf_append_u8(out, '\n');
+    }
     for (unsigned cause = 0; cause < WEIR_LOSS_CAUSES; cause++) {
         const struct weir_loss *loss = &content->losses[cause];
         if (loss->lost == 0)

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "format/unwound_sum.h"
 
 /* One row of the loss ledger: produced = written + merged + evicted + shed + lost, by cause. For events that count
  * their samples (weir_event_counts_samples()), counted = produced + filtered + cut_off. */
@@ -65,8 +66,9 @@ struct weir_ledger_content { /* a view: all pointers are borrowed */
     size_t row_count;
     const char *const *event_names;
     size_t event_count;
-    size_t side_event;              /* index of the first side event */
-    const struct weir_loss *losses; /* [WEIR_LOSS_CAUSES] */
+    size_t side_event;                      /* index of the first side event */
+    const struct weir_loss *losses;         /* [WEIR_LOSS_CAUSES] */
+    const struct weir_unwound_sum *unwound; /* NULL: no stacks were unwound */
 };
 
 /* Appends the ledger as one JSON object without a newline behind it. */

@@ -11,96 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SKIP_EXIT  77
-#define USAGE_EXIT 2
-
-#ifdef __x86_64__
-
-#include <errno.h>
-#include <fcntl.h>
-#include <ucontext.h>
-
-#include "base/bits.h"
 #include "base/clock.h"
+#include "engine/sim/sim_stack.h"
 #include "unwind/unwinder.h"
 
-#define STACK_BYTES  8192u /* the kernel copies as much by default */
-#define MAPPINGS_MAX 64u
-#define RUNS_MAX     16u
-#define REGS_MASK    0xff01ffu
-
-struct mapping {
-    uint64_t start, end, offset;
-    char path[256];
-};
-
-static struct mapping mappings[MAPPINGS_MAX];
-static unsigned mapping_count;
-static ucontext_t context;
-static uint8_t stack[STACK_BYTES];
-static size_t stack_bytes;
-static volatile unsigned sink;
-
-/* Reads the executable mappings, and returns the end of the stack. */
-static uint64_t read_mappings(void)
-{
-    FILE *file = fopen("/proc/self/maps", "re");
-    char line[512], mode[8];
-    uint64_t end_of_stack = 0;
-    while (file && fgets(line, sizeof(line), file)) {
-        struct mapping mapping = {.path = ""};
-        if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %255s", &mapping.start, &mapping.end, mode, &mapping.offset,
-                   mapping.path) < 4)
-            continue;
-        if (strcmp(mapping.path, "[stack]") == 0)
-            end_of_stack = mapping.end;
-        if (mode[2] == 'x' && mapping.path[0] == '/' && mapping_count < MAPPINGS_MAX)
-            mappings[mapping_count++] = mapping;
-    }
-    if (file)
-        fclose(file);
-    return end_of_stack;
-}
-
-static int open_file(void *ctx, uint64_t key)
-{
-    (void)ctx;
-    int fd = open(mappings[key].path, O_RDONLY | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
-}
+#define SKIP_EXIT  77
+#define USAGE_EXIT 2
+#define RUNS_MAX   16u
+#define REGS_MASK  0xff01ffull
 
 static bool find(void *ctx, uint64_t address, struct weir_unwind_mapping *found)
 {
-    (void)ctx;
-    for (unsigned i = 0; i < mapping_count; i++) {
-        if (address < mappings[i].start || address >= mappings[i].end)
-            continue;
-        *found = (struct weir_unwind_mapping){
-            .start = mappings[i].start, .offset = mappings[i].offset, .has_file = true, .key = i};
-        return true;
-    }
-    return false;
-}
-
-__attribute__((noinline)) static void descend(unsigned long long frames, uint64_t end_of_stack)
-{
-    if (frames > 1) {
-        descend(frames - 1, end_of_stack);
-    } else if (getcontext(&context) == 0) {
-        uint64_t top = (uint64_t)context.uc_mcontext.gregs[REG_RSP];
-        stack_bytes = weir_min_u64(sizeof(stack), end_of_stack - top);
-        memcpy(stack, (const void *)(uintptr_t)top, stack_bytes); /* NOLINT(performance-no-int-to-ptr) */
-    }
-    sink++; /* the call above is no jump */
-}
-
-/* The registers in the order of the kernel's mask: ax bx cx dx si di bp sp ip r8 to r15. */
-static void order_regs(uint64_t regs[17])
-{
-    static const int order[] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_RIP,
-                                REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-    for (unsigned i = 0; i < WEIR_ARRAY_COUNT(order); i++)
-        regs[i] = (uint64_t)context.uc_mcontext.gregs[order[i]];
+    const struct weir_unwind_source *source = ctx;
+    return source->find(source->ctx, 0, 0, address, found);
 }
 
 static int compare(const void *a, const void *b)
@@ -113,17 +36,26 @@ static int measure(unsigned long long frames, unsigned long long stacks, unsigne
 {
     struct weir_unwinder unwinder;
     struct weir_unwind_chain chain;
-    const struct weir_table_source files = {.open = open_file};
-    const struct weir_unwind_mappings maps = {.find = find};
-    uint64_t regs[17];
+    struct weir_sim_stack *stack;
     double warm_us[RUNS_MAX];
-    descend(frames, read_mappings());
-    order_regs(regs);
+    uint64_t regs[17];
+    unsigned reg_count = 0;
+    if (weir_sim_stack_new(&stack, (unsigned)frames, 1) < 0) {
+        printf("not x86_64\n");
+        return SKIP_EXIT;
+    }
+    struct weir_unwind_source source = weir_sim_stack_source(stack);
+    const struct weir_table_source files = {.open = source.open, .ctx = source.ctx};
+    const struct weir_unwind_mappings maps = {.find = find, .ctx = &source};
+    for (unsigned bit = 0; bit < 64; bit++) {
+        if (REGS_MASK >> bit & 1)
+            regs[reg_count++] = stack->regs[bit];
+    }
     const struct weir_unwind_input input = {.regs_mask = REGS_MASK,
                                             .regs = (const uint8_t *)regs,
-                                            .reg_count = 17,
-                                            .stack = stack,
-                                            .stack_bytes = stack_bytes};
+                                            .reg_count = reg_count,
+                                            .stack = stack->data,
+                                            .stack_bytes = stack->bytes};
     if (weir_unwinder_init(&unwinder, weir_unwind_machine_find("x86_64"), &files, 256u << 20) < 0)
         return 1;
     uint64_t from = weir_clock_thread_cpu_ns();
@@ -142,21 +74,9 @@ static int measure(unsigned long long frames, unsigned long long stacks, unsigne
            chain.count, weir_unwind_end_text(chain.end), stacks, runs, (unsigned long long)unwinder.tables.loads,
            unwinder.tables.bytes, cold_us, warm_us[runs / 2], warm_us[0], warm_us[runs - 1]);
     weir_unwinder_fini(&unwinder);
+    weir_sim_stack_free(stack);
     return chain.count > frames && chain.end == WEIR_UNWIND_OUTERMOST ? 0 : 1;
 }
-
-#else
-
-static int measure(unsigned long long frames, unsigned long long stacks, unsigned long long runs)
-{
-    (void)frames, (void)stacks, (void)runs;
-    printf("not x86_64\n");
-    return SKIP_EXIT;
-}
-
-#define RUNS_MAX 16u
-
-#endif
 
 int main(int argc, char **argv)
 {

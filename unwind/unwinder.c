@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "format/bytes.h"
+#include "format/unwound_sum.h"
 
 #define FRAME_DISTANCE_MAX 0x4000u /* from the stack pointer to a frame pointer that is believed */
 #define MIX                0x9e3779b97f4a7c15ull
@@ -63,17 +64,7 @@ size_t weir_unwinder_bytes(void)
 
 const char *weir_unwind_end_text(enum weir_unwind_end end)
 {
-    static const char *const texts[] = {
-        [WEIR_UNWIND_OUTERMOST] = "reach the outermost frame",
-        [WEIR_UNWIND_STACK_CUT] = "end where the copied stack ends",
-        [WEIR_UNWIND_NO_MAPPING] = "end at an address that nothing known was mapped to",
-        [WEIR_UNWIND_NO_TABLE] = "end in a file that is missing, has changed, or has no unwind tables",
-        [WEIR_UNWIND_NO_RULE] = "end in code without unwind tables and frame pointers",
-        [WEIR_UNWIND_LIMIT] = "have more frames than the limit",
-        [WEIR_UNWIND_LOOP] = "end at a frame that calls itself",
-        [WEIR_UNWIND_NO_REGS] = "are of a program of 32 bits, or have no registers",
-    };
-    return texts[end];
+    return weir_unwound_end_text(end);
 }
 
 /* ---- rules ---- */

@@ -9,6 +9,7 @@
 #include "base/bits.h"
 #include "format/bytes.h"
 #include "format/sample_layout.h"
+#include "unwind/unwound_sample.h"
 
 #define WORD_BYTES    8u
 #define TABLE_ENTRIES (1u << 14) /* a chunk of 2 MiB holds that many samples of 128 bytes */
@@ -361,10 +362,13 @@ int weir_aggregate_init(struct weir_aggregate *aggregate, const struct weir_aggr
         return -ENOMEM;
     }
     for (size_t i = 0; i < list->count; i++) {
+        struct perf_event_attr attr = list->events[i].attr;
+        if (setup->are_unwound && weir_unwound_is_wanted(&attr))
+            weir_unwound_attr(&attr);
         if (!list->events[i].sideband)
-            aggregate->events[i] = places_of(&list->events[i].attr);
+            aggregate->events[i] = places_of(&attr);
         else
-            aggregate->comm_time_back = comm_time_back(&list->events[i].attr);
+            aggregate->comm_time_back = comm_time_back(&attr);
     }
     return 0;
 }

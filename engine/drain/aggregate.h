@@ -40,6 +40,7 @@ struct weir_aggregate_setup {
     unsigned place_count;
     uint64_t interval_ns;
     bool by_process;
+    bool are_unwound; /* samples with copied stacks have been unwound by an earlier step */
 };
 
 struct weir_aggregate_event {   /* places in the samples of one event, in bytes */

@@ -100,7 +100,8 @@ static void make_chain(struct worker *worker, const struct weir_sample *sample, 
     worker->counts[WEIR_UNWIND_COUNT_HURRIED] += worker->is_hurried && chain->end == WEIR_UNWIND_LIMIT;
 }
 
-/* Writes the sample to worker->out, in at most `room` bytes. Returns its bytes. */
+/* Writes the sample to worker->out, in at most `room` bytes, which are at least those of the record: registers and
+ * stack take more than the number of frames. Returns its bytes, a multiple of 8. */
 static size_t write_sample(struct worker *worker, const uint8_t *record, size_t bytes,
                            const struct weir_sample_layout *layout, const struct weir_sample *sample,
                            struct weir_unwind_chain *chain, size_t room)
@@ -139,14 +140,13 @@ static size_t take_sample(struct worker *worker, const uint8_t *record, uint32_t
     if (!event)
         return 0;
     worker->counts[WEIR_UNWIND_COUNT_SAMPLES]++;
-    size_t written = 0;
-    if (weir_sample_parse(&sample, &event->layout, record, size, &bad_offset) == 0) {
-        make_chain(worker, &sample, &event->layout, &chain);
-        written = write_sample(worker, record, size, &event->layout, &sample, &chain, room);
+    if (weir_sample_parse(&sample, &event->layout, record, size, &bad_offset) < 0 ||
+        weir_load_u64(record + sample.user_stack_offset) % WORD_BYTES != 0) {
+        worker->counts[WEIR_UNWIND_COUNT_MALFORMED]++;
+        return 0;
     }
-    bool is_good = written > 0 && written <= room && written % WORD_BYTES == 0;
-    worker->counts[WEIR_UNWIND_COUNT_MALFORMED] += !is_good;
-    return is_good ? written : 0;
+    make_chain(worker, &sample, &event->layout, &chain);
+    return write_sample(worker, record, size, &event->layout, &sample, &chain, room);
 }
 
 /* ---- the step ---- */
@@ -253,4 +253,22 @@ void weir_unwind_step_fini(struct weir_unwind_step *step)
 uint64_t weir_unwind_step_count(const struct weir_unwind_step *step, enum weir_unwind_count count)
 {
     return atomic_load_explicit(&step->counts[count], memory_order_relaxed);
+}
+
+struct weir_unwound_sum weir_unwind_step_sum(const struct weir_unwind_step *step)
+{
+    struct weir_unwound_sum sum = {
+        .samples = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_SAMPLES),
+        .unwound = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_UNWOUND),
+        .frames = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_FRAMES),
+        .clipped = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_CLIPPED),
+        .hurried = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_HURRIED),
+        .waits = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_WAITS),
+        .late = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_LATE),
+        .malformed = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_MALFORMED),
+    };
+    _Static_assert(WEIR_UNWIND_ENDS == WEIR_UNWOUND_ENDS, "each cause has a word in files");
+    for (unsigned end = 0; end < WEIR_UNWIND_ENDS; end++)
+        sum.ends[end] = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_ENDS + end);
+    return sum;
 }

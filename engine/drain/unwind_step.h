@@ -35,6 +35,7 @@
 #include "engine/drain/unwind_source.h"
 #include "engine/events/event_list.h"
 #include "format/sample_layout.h"
+#include "format/unwound_sum.h"
 #include "unwind/unwinder.h"
 
 #define WEIR_UNWIND_STEP_OPENING_NS     (500 * WEIR_NS_PER_MS)
@@ -90,5 +91,8 @@ struct weir_chunk_rewriter weir_unwind_step_rewriter(const struct weir_unwind_st
 
 /* Returns a count. Any thread. */
 uint64_t weir_unwind_step_count(const struct weir_unwind_step *step, enum weir_unwind_count count);
+
+/* Returns all counts. Any thread. */
+struct weir_unwound_sum weir_unwind_step_sum(const struct weir_unwind_step *step);
 
 #endif

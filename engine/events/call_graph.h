@@ -8,6 +8,7 @@
 #ifndef WEIR_ENGINE_EVENTS_CALL_GRAPH_H
 #define WEIR_ENGINE_EVENTS_CALL_GRAPH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -26,6 +27,7 @@ struct weir_call_graph_request {
     enum weir_call_graph mode;
     uint32_t stack_bytes; /* DWARF: size of each copy of the user stack, a multiple of 8; else 0 */
     uint32_t max_stack;   /* FP: frames at most; 0: kernel.perf_event_max_stack */
+    bool unwinds;         /* DWARF: weir makes call chains of the copies before they go to the file */
 };
 
 /*

@@ -14,6 +14,7 @@
 #include "base/bits.h"
 #include "engine/events/registers.h"
 #include "format/event_desc.h"
+#include "unwind/unwound_sample.h"
 
 /* On every event: IP for samples; TID, TIME and CPU for samples and for the trailers of side records. */
 #define SAMPLE_TYPE_ALL (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
@@ -150,11 +151,13 @@ static void configure_call_graph(struct weir_event *event, const struct weir_eve
     }
     if (request.mode == WEIR_CALL_GRAPH_DWARF && !is_function) {
         const struct weir_register_set *registers = weir_registers_here();
-        attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;
+        attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+        if (!samples->call_graph.unwinds)
+            attr->sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;
         attr->sample_regs_user |=
             samples->user_regs ? registers->unwind : registers->usual | samples->user_regs_extended;
         attr->sample_stack_user = request.stack_bytes;
-        attr->exclude_callchain_user = 1; /* the consumer unwinds the user part from the stack */
+        attr->exclude_callchain_user = 1; /* the user part is unwound from the stack */
     }
 }
 
@@ -514,11 +517,20 @@ void weir_event_list_configure(struct weir_event_list *list, const struct weir_e
         configure_event(list, i, config);
     for (size_t i = 0; i < list->count; i++)
         configure_read(list, i);
-    /* As in perf: unwinding needs data mappings beside the code. */
-    bool adds_maps = config->samples.data_maps == WEIR_CHOICE_NONE && any_copies_stacks(list);
+    /* As in perf: consumers that unwind need data mappings beside the code. */
+    bool adds_maps =
+        config->samples.data_maps == WEIR_CHOICE_NONE && any_copies_stacks(list) && !config->samples.call_graph.unwinds;
     for (size_t i = 0; adds_maps && i < list->count; i++)
         list->events[i].attr.mmap_data |= list->events[i].sideband && !list->events[i].all_tasks;
     configure_sizes(list);
+}
+
+struct perf_event_attr weir_event_file_attr(const struct weir_event *event, const struct weir_event_config *config)
+{
+    struct perf_event_attr attr = event->attr;
+    if (config->samples.call_graph.unwinds && weir_unwound_is_wanted(&attr))
+        weir_unwound_attr(&attr);
+    return attr;
 }
 
 void weir_event_list_limit_to(struct weir_event_list *list, enum weir_event_side side)

@@ -43,10 +43,11 @@ static bool is_each_occurrence(const struct perf_event_attr *attr)
             (attr->type == PERF_TYPE_SOFTWARE && !weir_event_is_clock(attr)));
 }
 
-static int check_event(const struct weir_event *event, struct weir_error *err)
+static int check_event(const struct weir_event *event, const struct weir_event_config *config, struct weir_error *err)
 {
+    uint64_t fields = weir_event_file_attr(event, config).sample_type; /* samples are unwound before they are merged */
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(own_data); i++) {
-        if (!(event->attr.sample_type & own_data[i].bits))
+        if (!(fields & own_data[i].bits))
             continue;
         weir_error_set(err, -EINVAL, "samples of '%s' cannot be merged: each has %s of its own", event->name,
                        own_data[i].what);
@@ -66,6 +67,6 @@ int weir_event_list_check_merging(const struct weir_event_list *list, const stru
 {
     int result = refuse_options(&config->samples, err);
     for (size_t i = 0; result == 0 && i < list->count; i++)
-        result = list->events[i].sideband ? 0 : check_event(&list->events[i], err);
+        result = list->events[i].sideband ? 0 : check_event(&list->events[i], config, err);
     return result;
 }

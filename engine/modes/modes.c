@@ -11,7 +11,7 @@
 
 #define KEEPS_SAMPLES (BIT(WEIR_MODE_MEMORY) | BIT(WEIR_MODE_OVERWRITE))
 /* Chunks are read and rewritten before they go to the file. */
-#define REWRITES   BIT(WEIR_MODE_AGGREGATE)
+#define REWRITES   (BIT(WEIR_MODE_AGGREGATE) | BIT(WEIR_MODE_UNWIND))
 #define HAS_NEWEST (KEEPS_SAMPLES | BIT(WEIR_MODE_AUX_SNAPSHOT))
 
 static const struct weir_mode_row rows[WEIR_MODE_COUNT] = {
@@ -64,6 +64,7 @@ static const struct weir_mode_row rows[WEIR_MODE_COUNT] = {
     [WEIR_MODE_CONTINUES_WITHOUT_IDS] = {"continues-without-ids", "events", NULL},
     [WEIR_MODE_TAIL] = {"tail", "events", "--tail-synthesize", .example = "--tail-synthesize"},
     [WEIR_MODE_AGGREGATE] = {"aggregate", "events", "--aggregate"},
+    [WEIR_MODE_UNWIND] = {"unwind", "events", NULL},
     [WEIR_MODE_OFF_CPU] = {"off-cpu", "events", "--off-cpu", BIT(WEIR_MODE_SEVERAL_EVENTS)},
 };
 

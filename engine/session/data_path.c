@@ -46,7 +46,7 @@ static uint64_t least_size(const struct weir_record_options *options)
     return limit == 0 || (file > 0 && file < limit) ? file : limit;
 }
 
-static int make_aggregate(struct weir_data_path *path, struct weir_error *err)
+static int make_aggregate(struct weir_data_path *path)
 {
     const struct weir_aggregate_options *options = &path->setup.plan->options->samples.aggregate;
     const struct weir_event_set *events = &path->events;
@@ -58,10 +58,44 @@ static int make_aggregate(struct weir_data_path *path, struct weir_error *err)
         .place_count = events->place_count,
         .interval_ns = options->interval_ns,
         .by_process = options->by_process,
+        .are_unwound = path->setup.plan->unwinds != NULL,
     };
     setup.layout.place_stride = events->event_count;
-    int result = weir_aggregate_init(&path->aggregate, &setup);
-    return result < 0 ? weir_error_set_errno(err, result, "cannot set up --aggregate") : 0;
+    return weir_aggregate_init(&path->aggregate, &setup);
+}
+
+static int make_unwind(struct weir_data_path *path)
+{
+    const struct weir_recording_plan *plan = path->setup.plan;
+    if (!plan->unwinds)
+        return 0;
+    const struct weir_unwind_step_setup setup = {
+        .layout = weir_walk_layout_of(&path->events),
+        .list = path->events.list,
+        .source = *path->setup.unwind_source,
+        .machine = plan->unwinds,
+        .clock = path->setup.clock,
+        .workers = weir_recording_plan_stage(plan, NULL).workers,
+        .tables_bytes = weir_recording_plan_tables_bytes(plan),
+    };
+    return weir_unwind_step_init(&path->unwind, &setup);
+}
+
+static void free_steps(struct weir_data_path *path)
+{
+    weir_unwind_step_fini(&path->unwind);
+    weir_aggregate_fini(&path->aggregate);
+}
+
+/* Makes what the steps of the stage need. 0 or -ENOMEM with err. */
+static int make_steps(struct weir_data_path *path, struct weir_error *err)
+{
+    int result = make_unwind(path);
+    if (result == 0)
+        result = make_aggregate(path);
+    if (result < 0)
+        free_steps(path);
+    return result < 0 ? weir_error_set_errno(err, result, "cannot set up the steps in front of the writer") : 0;
 }
 
 int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error *err)
@@ -73,10 +107,13 @@ int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error 
     int result = weir_shed_plan_init(&path->shed, options->shed, events->list);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot plan the shedding of samples");
-    result = make_aggregate(path, err);
+    result = make_steps(path, err);
     if (result < 0)
         return result;
-    bool aggregates = options->samples.aggregate.interval_ns > 0;
+    const struct weir_stage_steps steps = {
+        .unwind = plan->unwinds ? &path->unwind : NULL,
+        .aggregate = options->samples.aggregate.interval_ns > 0 ? &path->aggregate : NULL,
+    };
     struct weir_pipeline_setup setup = {
         .kernel = path->setup.kernel,
         .clock = path->setup.clock,
@@ -96,8 +133,9 @@ int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error 
         .max_bytes = options->max_bytes,
         .size_bytes = least_size(options),
         .sync = options->sync,
-        .stage = weir_recording_plan_stage(plan, &path->aggregate),
-        .aggregate = aggregates ? &path->aggregate : NULL,
+        .stage = weir_recording_plan_stage(plan, &steps),
+        .aggregate = steps.aggregate,
+        .unwind = steps.unwind,
         .epoch_ns = options->samples.aggregate.interval_ns,
         .realtime_priority = (int)options->readers.realtime_priority,
         /* The ring of a task has no CPU. Its reader runs on any CPU, unless the user has assigned readers to CPUs. */
@@ -111,7 +149,7 @@ int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error 
     path->has_pipeline = result == 0;
     if (result < 0) {
         weir_shed_plan_fini(&path->shed);
-        weir_aggregate_fini(&path->aggregate);
+        free_steps(path);
     }
     weir_aux_keeper_init(&path->aux, &(struct weir_aux_keeper_setup){
                                          .plan = &plan->aux,
@@ -208,7 +246,7 @@ void weir_data_path_close(struct weir_data_path *path)
     if (path->has_pipeline)
         weir_pipeline_fini(&path->pipeline);
     weir_shed_plan_fini(&path->shed);
-    weir_aggregate_fini(&path->aggregate);
+    free_steps(path);
     path->has_pipeline = false;
     weir_event_set_close(&path->events);
 }

@@ -28,8 +28,9 @@ struct weir_data_path_setup { /* all pointers are borrowed until close() */
     const struct weir_kernel *kernel;
     const struct weir_clock *clock; /* monotonic */
     const struct weir_targets *targets;
-    struct weir_off_cpu *off_cpu; /* loaded; NULL: without --off-cpu */
-    bool pins_readers;            /* the CPUs of the plan exist on this machine, so readers are pinned to them */
+    struct weir_off_cpu *off_cpu;                   /* loaded; NULL: without --off-cpu */
+    const struct weir_unwind_source *unwind_source; /* where the plan unwinds; else NULL */
+    bool pins_readers; /* the CPUs of the plan exist on this machine, so readers are pinned to them */
     /* Called while a thread waits for an output that another process may hold up (weir_pipeline_setup). */
     void (*while_waiting)(void *ctx);
     void *waiting_ctx;
@@ -40,6 +41,7 @@ struct weir_data_path {
     struct weir_event_set events;
     struct weir_shed_plan shed;      /* borrowed by the pipeline */
     struct weir_aggregate aggregate; /* likewise, with --aggregate; else zeros */
+    struct weir_unwind_step unwind;  /* likewise, where the plan unwinds; else zeros */
     struct weir_pipeline pipeline;
     struct weir_aux_keeper aux;
     bool has_pipeline; /* `pipeline` is initialized */

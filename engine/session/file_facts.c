@@ -7,8 +7,9 @@
 #include "format/tracefs.h"
 #include "topology/machine.h"
 
-static int describe_event(struct weir_file_facts *facts, const struct weir_event_set *set, unsigned event)
+static int describe_event(struct weir_file_facts *facts, const struct weir_file_facts_sources *sources, unsigned event)
 {
+    const struct weir_event_set *set = sources->events;
     size_t most = (size_t)set->place_count * set->task_count;
     uint64_t *ids = calloc(facts->id_room, sizeof(*ids));
     if (!ids)
@@ -23,7 +24,7 @@ static int describe_event(struct weir_file_facts *facts, const struct weir_event
     }
     const struct weir_event *opened = &set->list->events[event];
     facts->descriptions[event] = (struct weir_event_desc){
-        .attr = opened->attr,
+        .attr = weir_event_file_attr(opened, sources->config),
         .name = opened->name,
         .ids = ids,
         .id_count = count,
@@ -55,8 +56,10 @@ static void describe_side_records(struct weir_file_facts *facts, const struct we
     attr->cgroup = from->cgroup;
 }
 
-static int describe_events(struct weir_file_facts *facts, const struct weir_event_set *set, bool without_ids)
+static int describe_events(struct weir_file_facts *facts, const struct weir_file_facts_sources *sources)
 {
+    const struct weir_event_set *set = sources->events;
+    bool without_ids = sources->config->without_ids;
     unsigned count = without_ids ? weir_event_set_sideband(set) : set->event_count;
     facts->description_count = count;
     facts->id_room = (size_t)set->place_count * set->task_count;
@@ -65,7 +68,7 @@ static int describe_events(struct weir_file_facts *facts, const struct weir_even
     if (!facts->descriptions || !facts->description_ids)
         return -ENOMEM;
     for (unsigned event = 0; event < count; event++) {
-        int result = describe_event(facts, set, event);
+        int result = describe_event(facts, sources, event);
         if (result < 0)
             return result;
     }
@@ -98,7 +101,6 @@ static bool has_tracepoints(const struct weir_event_list *list)
 int weir_file_facts_gather(struct weir_file_facts *facts, const struct weir_file_facts_sources *sources,
                            struct weir_error *err)
 {
-    const struct weir_event_set *set = sources->events;
     const struct weir_event_config *config = sources->config;
     facts->options = sources->options;
     facts->append = sources->append;
@@ -110,14 +112,14 @@ int weir_file_facts_gather(struct weir_file_facts *facts, const struct weir_file
     int result = weir_machine_collect(&facts->machine, sources->topology, "", err);
     if (result < 0)
         return result;
-    result = describe_events(facts, set, config->without_ids);
+    result = describe_events(facts, sources);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot describe %u events", facts->description_count);
     if (sources->append)
         result = add_ids_of_append(facts, sources->append, err);
     if (result < 0)
         return result;
-    return has_tracepoints(set->list) ? weir_tracefs_find(facts->tracefs, sizeof(facts->tracefs), err) : 0;
+    return has_tracepoints(sources->events->list) ? weir_tracefs_find(facts->tracefs, sizeof(facts->tracefs), err) : 0;
 }
 
 void weir_file_facts_fini(struct weir_file_facts *facts)

@@ -337,6 +337,10 @@ static void move_merged(const struct weir_pipeline *pipeline, struct weir_record
         row->written -= row->merged;
     }
     /* Relaxed order suffices: the workers are joined. */
+    if (pipeline->setup.unwind) {
+        result->unwinds = true;
+        result->unwound = weir_unwind_step_sum(pipeline->setup.unwind);
+    }
     result->unplaced_samples = aggregate ? atomic_load_explicit(&aggregate->unplaced, memory_order_relaxed) : 0;
 }
 

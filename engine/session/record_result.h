@@ -36,10 +36,12 @@ struct weir_record_result {
     bool has_workload_status;
     /* How often readers saw the pool rise into each level. */
     uint64_t pressure_rises[WEIR_PRESSURE_COUNT];
-    uint64_t wakeups;               /* times a reader woke with data */
-    uint64_t samples;               /* samples in the file, exact */
-    uint64_t merged_samples;        /* --aggregate: for which others in the file stand */
-    uint64_t unplaced_samples;      /* of samples, those that found no place in a table of equal ones */
+    uint64_t wakeups;          /* times a reader woke with data */
+    uint64_t samples;          /* samples in the file, exact */
+    uint64_t merged_samples;   /* --aggregate: for which others in the file stand */
+    uint64_t unplaced_samples; /* of samples, those that found no place in a table of equal ones */
+    bool unwinds;              /* --call-graph dwarf,unwind: `unwound` is set */
+    struct weir_unwound_sum unwound;
     uint64_t evicted_samples;       /* sum of the ledger; these samples are not lost: nobody asked for them */
     uint64_t left_samples;          /* of evicted_samples, still in memory at the end */
     uint64_t snapshots;             /* in all files, removed ones included */

@@ -18,6 +18,7 @@
 #include "engine/aux/aux_events.h"
 #include "engine/drain/aggregate.h"
 #include "engine/drain/chunk_stage.h"
+#include "engine/drain/unwind_step.h"
 #include "engine/events/event_list.h"
 #include "engine/events/targets.h"
 #include "engine/modes/modes.h"
@@ -35,6 +36,7 @@ struct weir_recording_plan {
     struct weir_event_config config;           /* settings of the events */
     struct weir_aux_plan aux;                  /* mode NONE: no event has an AUX area */
     struct weir_modes modes;                   /* modes of options, events and targets */
+    const struct weir_unwind_machine *unwinds; /* borrowed: whose stacks are unwound; NULL: nothing is unwound */
     bool grow_pool;                            /* the user named no size: the pool grows only when the disk stalls */
     size_t tasks;                              /* --per-thread: number of tasks with rings; 0: not listed yet */
     uint64_t ring_bytes;                       /* data area of each data ring */
@@ -86,10 +88,19 @@ uint64_t weir_recording_plan_places(const struct weir_recording_plan *plan);
 /* Returns the number of CPUs with side events only, with late ones. */
 uint64_t weir_recording_plan_side_only_cpus(const struct weir_recording_plan *plan);
 
-/* Returns the setup of the stage in front of the writer; zeros: there is none. aggregate: with --aggregate, borrowed by
- * the setup; NULL: the setup tells the memory of a stage, and makes none. */
+/* What the steps of the stage need; borrowed. NULL: the recording does not have that step. */
+struct weir_stage_steps {
+    const struct weir_unwind_step *unwind;
+    const struct weir_aggregate *aggregate;
+};
+
+/* Returns the setup of the stage in front of the writer, which borrows the steps; zeros: there is none. steps NULL: the
+ * setup tells the memory of a stage, and makes none. */
 struct weir_chunk_stage_setup weir_recording_plan_stage(const struct weir_recording_plan *plan,
-                                                        const struct weir_aggregate *aggregate);
+                                                        const struct weir_stage_steps *steps);
+
+/* Returns the limit for the unwind tables of all workers of the stage; 0: nothing is unwound. */
+uint64_t weir_recording_plan_tables_bytes(const struct weir_recording_plan *plan);
 
 /* Returns the number of descriptors that a recording of these targets may need. targets all zeros: not listed yet, or
  * the workload. */

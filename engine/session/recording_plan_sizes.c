@@ -18,11 +18,13 @@
  * execve(2) and library. */
 #define SIDE_ONLY_RING_BYTES (128ull << 10)
 
-#define MEMORY_SHARE          4 /* live, spare, and snapshots of all AUX areas get at most this part of memory each */
-#define PASSING_PER_READER    (8ull << 20) /* for side records, and for samples while a snapshot is written */
-#define AUX_PAGES_LEAST       2            /* least size of an AUX area whose size the user did not name */
-#define AUX_CHUNKS_PER_READER 4u           /* for all other records while a snapshot of AUX areas is taken */
-#define POOL_SHARE_OF_FREE    4 /* --on-full=rotate: the pool gets at most this part of the free disk space */
+#define MEMORY_SHARE            4 /* live, spare, and snapshots of all AUX areas get at most this part of memory each */
+#define PASSING_PER_READER      (8ull << 20) /* for side records, and for samples while a snapshot is written */
+#define AUX_PAGES_LEAST         2            /* least size of an AUX area whose size the user did not name */
+#define AUX_CHUNKS_PER_READER   4u           /* for all other records while a snapshot of AUX areas is taken */
+#define TABLES_SHARE            64           /* unwind tables get at most this part of memory */
+#define TABLES_WORKER_MAX_BYTES (64ull << 20)
+#define POOL_SHARE_OF_FREE      4 /* --on-full=rotate: the pool gets at most this part of the free disk space */
 
 uint64_t weir_recording_plan_places(const struct weir_recording_plan *plan)
 {
@@ -76,16 +78,28 @@ uint64_t weir_recording_plan_fds_needed(const struct weir_recording_plan *plan, 
            weir_cgroup_count_fds(options->events);
 }
 
+static unsigned stage_workers(const struct weir_recording_plan *plan)
+{
+    return weir_chunk_stage_default_workers(weir_cpuset_count(weir_topology_online(plan->machine->topology)));
+}
+
 struct weir_chunk_stage_setup weir_recording_plan_stage(const struct weir_recording_plan *plan,
-                                                        const struct weir_aggregate *aggregate)
+                                                        const struct weir_stage_steps *steps)
 {
     struct weir_chunk_stage_setup setup = {.level = plan->options->compression_level};
-    if (plan->options->samples.aggregate.interval_ns)
-        setup.rewriters[setup.rewriter_count++] = weir_aggregate_rewriter(aggregate);
+    if (plan->unwinds)
+        setup.rewriters[setup.rewriter_count++] = weir_unwind_step_rewriter(steps ? steps->unwind : NULL);
+    if (plan->options->samples.aggregate.interval_ns) /* after it: copies of stacks are hardly ever equal */
+        setup.rewriters[setup.rewriter_count++] = weir_aggregate_rewriter(steps ? steps->aggregate : NULL);
     if (weir_chunk_stage_is_needed(&setup))
-        setup.workers =
-            weir_chunk_stage_default_workers(weir_cpuset_count(weir_topology_online(plan->machine->topology)));
+        setup.workers = stage_workers(plan);
     return setup;
+}
+
+uint64_t weir_recording_plan_tables_bytes(const struct weir_recording_plan *plan)
+{
+    uint64_t share = weir_machine_facts_memory_bytes(plan->machine) / TABLES_SHARE;
+    return plan->unwinds ? weir_min_u64(share, stage_workers(plan) * TABLES_WORKER_MAX_BYTES) : 0;
 }
 
 /* ---- rings and pool ---- */

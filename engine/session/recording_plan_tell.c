@@ -69,7 +69,9 @@ static struct weir_chunk_stage_memory stage_memory(const struct weir_recording_p
     if (!weir_chunk_stage_is_needed(&setup))
         return (struct weir_chunk_stage_memory){0};
     setup.chunk_bytes = weir_pool_chunk_bytes(pool_bytes, plan->placement.reader_count);
-    return weir_chunk_stage_memory_of(&setup);
+    struct weir_chunk_stage_memory memory = weir_chunk_stage_memory_of(&setup);
+    memory.most += weir_recording_plan_tables_bytes(plan);
+    return memory;
 }
 
 int weir_recording_plan_tell(const struct weir_recording_plan *plan, const struct weir_targets *targets,

@@ -233,6 +233,12 @@ void weir_status_append(const struct weir_status_sources *sources, bool places, 
     weir_buf_printf(out, "\"pool\":{\"bytes\":%" PRIu64 ",\"used_bytes\":%" PRIu64 "},", plan->buffer_bytes,
                     (uint64_t)weir_pool_used_count(pool) * pool->chunk_bytes);
     append_output(&pipeline->writer, out);
+    if (pipeline->setup.unwind) {
+        const struct weir_unwound_sum sum = weir_unwind_step_sum(pipeline->setup.unwind);
+        weir_buf_printf(out, "\"unwound\":");
+        weir_unwound_append_json(&sum, out);
+        weir_buf_append_u8(out, ',');
+    }
     weir_buf_printf(out, "\"wakeups\":%" PRIu64 ",\"rounds\":%" PRIu64 ",\"files\":%" PRIu64 ",", sums.wakeups,
                     pipeline->rounds.pushed, sources->files);
     weir_buf_printf(out, "\"snapshots\":%" PRIu64 ",", pipeline->rounds.snapshots);

@@ -20,7 +20,7 @@
 #define CHECK_EVERY    64   /* samples between two checks of the clock and of the request to stop */
 #define PACING_NS      WEIR_NS_PER_MS
 #define TASK_BASE      1000 /* the task of simulated CPU n has the id TASK_BASE + n */
-#define STACK_BYTES    8192
+#define STACK_BYTES    WEIR_SIM_STACK_BYTES
 #define FRAMES_MIN     8
 #define FRAMES_MAX     40
 #define HEAD_MAX_BYTES 512 /* of a sample without payload and stack */
@@ -28,13 +28,15 @@
 #define REPEATED_IPS   64 /* of samples that repeat: addresses, and numbers of frames */
 #define REPEATED_SIZES 8
 
-const char *const weir_sim_kind_names[WEIR_SIM_KIND_COUNT] = {"tracepoint", "callchain", "dwarf", "aggregate"};
+const char *const weir_sim_kind_names[WEIR_SIM_KIND_COUNT] = {"tracepoint", "callchain", "dwarf", "aggregate",
+                                                              "unwind"};
 
 static const char *const kind_events[WEIR_SIM_KIND_COUNT] = {
     "bpf-output",
     "cpu-clock/call-graph=fp/",
     "cpu-clock/call-graph=dwarf,stack-size=8192/",
     "cpu-clock/call-graph=fp/",
+    "cpu-clock/call-graph=dwarf,stack-size=8192/",
 };
 
 int weir_sim_mix_add_events(const struct weir_sim_mix *mix, struct weir_event_list *events, struct weir_error *err)
@@ -99,7 +101,8 @@ static enum weir_sim_kind draw_kind(const struct weir_sim_producers *all, uint64
 static bool await_room(const struct weir_sim_producers *all, int fd, enum weir_sim_kind kind)
 {
     size_t bytes = HEAD_MAX_BYTES;
-    bytes += kind == WEIR_SIM_TRACEPOINT ? all->setup.load.payload_bytes : kind == WEIR_SIM_DWARF ? STACK_BYTES : 0;
+    bool has_stack = kind == WEIR_SIM_DWARF || kind == WEIR_SIM_UNWIND;
+    bytes += kind == WEIR_SIM_TRACEPOINT ? all->setup.load.payload_bytes : has_stack ? STACK_BYTES : 0;
     while (!weir_sim_kernel_has_room(all->setup.sim, fd, bytes)) {
         if (atomic_load_explicit(&all->stop, memory_order_relaxed)) /* the flag publishes no other data */
             return false;
@@ -122,14 +125,17 @@ static void produce_one(struct producer *producer, unsigned cpu, uint64_t n)
     uint32_t task = TASK_BASE + cpu, size = setup->load.payload_bytes;
     struct weir_sim_sample sample = {
         .time_ns = now_ns,
-        .ip = repeats ? n % REPEATED_IPS : n,
+        .ip = kind == WEIR_SIM_UNWIND ? setup->stack->ip
+              : repeats               ? n % REPEATED_IPS
+                                      : n,
         .pid = task,
         .tid = task,
         .raw = all->memory,
         .raw_bytes = kind == WEIR_SIM_TRACEPOINT ? size - (uint32_t)(lot % (size / 4 + 1)) : 0,
         .chain = all->chain,
+        .regs = kind == WEIR_SIM_UNWIND ? setup->stack->regs : NULL,
         .chain_count = (unsigned)(FRAMES_MIN + lot % (repeats ? REPEATED_SIZES : FRAMES_MAX - FRAMES_MIN + 1)),
-        .stack = all->memory,
+        .stack = kind == WEIR_SIM_UNWIND ? setup->stack->data : all->memory,
     };
     if (n % SIDEBAND_EVERY == 0) {
         char comm[16];

@@ -1,11 +1,13 @@
 /*
  * Threads that play the CPUs of a simulated machine. Each thread writes samples and side records into the simulated
- * rings of its share of the CPUs, at a set rate or as fast as it can. There are four kinds of samples:
+ * rings of its share of the CPUs, at a set rate or as fast as it can. There are five kinds of samples:
  *
  *     tracepoint   a raw payload of up to payload_bytes, as of bpf-output or a tracepoint
  *     callchain    8 to 40 user frames
  *     dwarf        user registers and 8 KiB of user stack, as of --call-graph dwarf
  *     aggregate    call chains, of which there are 512 in all: equal samples are merged, as by --aggregate
+ *     unwind       as dwarf, a real stack of some 20 frames: all copied stacks of the run are unwound, as by
+ *                  --call-graph dwarf,unwind
  *
  * Each kind is an event of its own, as in a recording with several -e. There is at most one producer thread per CPU of
  * the real machine. Producers compete with the readers for these CPUs, so the simulation itself may cause losses. With
@@ -22,6 +24,7 @@
 #include "engine/events/event_list.h"
 #include "engine/events/event_set.h"
 #include "engine/sim/sim_kernel.h"
+#include "engine/sim/sim_stack.h"
 #include "engine/sim/sim_stage.h"
 
 enum weir_sim_kind {
@@ -29,6 +32,7 @@ enum weir_sim_kind {
     WEIR_SIM_CALLCHAIN,
     WEIR_SIM_DWARF,
     WEIR_SIM_AGGREGATE,
+    WEIR_SIM_UNWIND,
     WEIR_SIM_KIND_COUNT,
 };
 
@@ -61,6 +65,7 @@ struct weir_sim_producers_setup {
     const struct weir_event_set *events; /* borrowed; open and mapped, the events of the mix first */
     struct weir_sim_kernel *sim;         /* borrowed */
     const struct weir_sim_stage *stage;  /* borrowed */
+    const struct weir_sim_stack *stack;  /* borrowed; of the kind unwind */
     const struct weir_clock *clock;      /* borrowed */
     int done_fd;                         /* borrowed eventfd: each thread adds one when it has produced everything */
 };

@@ -60,12 +60,13 @@ static void put_chain(uint8_t *record, size_t *at, const struct weir_sim_sample 
     *at += sample->chain_count * sizeof(uint64_t);
 }
 
-/* Appends the registers of the mask; each holds its own number. */
-static void put_registers(uint8_t *record, size_t *at, uint64_t mask)
+static void put_registers(uint8_t *record, size_t *at, uint64_t mask, const uint64_t *regs)
 {
     put_u64(record, at, PERF_SAMPLE_REGS_ABI_64);
-    for (; mask != 0; mask &= mask - 1)
-        put_u64(record, at, (uint64_t)__builtin_ctzll(mask));
+    for (; mask != 0; mask &= mask - 1) {
+        unsigned number = (unsigned)__builtin_ctzll(mask);
+        put_u64(record, at, regs ? regs[number] : number);
+    }
 }
 
 /* Appends the size, the bytes, and the number of bytes that the task had in use: all. */
@@ -107,7 +108,7 @@ size_t weir_sim_record_sample(const struct weir_sim_origin *origin, const struct
     if (type & PERF_SAMPLE_RAW)
         put_raw(record, &at, sample);
     if (type & PERF_SAMPLE_REGS_USER)
-        put_registers(record, &at, origin->attr.sample_regs_user);
+        put_registers(record, &at, origin->attr.sample_regs_user, sample->regs);
     if (type & PERF_SAMPLE_STACK_USER)
         put_stack(record, &at, sample->stack, origin->attr.sample_stack_user);
     if (type & PERF_SAMPLE_WEIGHT)

@@ -28,6 +28,7 @@ struct weir_sim_sample {
     uint32_t raw_bytes;
     const uint64_t *chain; /* used with PERF_SAMPLE_CALLCHAIN */
     unsigned chain_count;  /* at most WEIR_SIM_CHAIN_MAX */
+    const uint64_t *regs;  /* by number, used with PERF_SAMPLE_REGS_USER; NULL: each holds its own number */
     const void *stack;     /* used with PERF_SAMPLE_STACK_USER: attr.sample_stack_user bytes, below 64 KiB */
 };
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,10 +26,12 @@
 #include "engine/session/status.h"
 #include "engine/sim/sim_disk.h"
 #include "engine/sim/sim_kernel.h"
+#include "engine/sim/sim_stack.h"
 
 #define RING_DEFAULT_BYTES  (512ull << 10)
 #define SIDEBAND_RING_BYTES (64ull << 10)
 #define PAYLOAD_MAX_BYTES   60000u
+#define STACK_FRAMES        18            /* calls of one function, beside its callers: 20 frames fit into a copy */
 #define SNAPSHOT_CHANCE     8             /* a snapshot in one of this many milliseconds */
 #define COPY_AREA_MAX_BYTES (64ull << 20) /* memory that memcpy(3) is measured on: larger areas give the same speed */
 
@@ -52,6 +55,8 @@ struct simulation {
     struct weir_io_ops disk_ops; /* of disk */
     struct weir_sim_producers *producers;
     struct weir_sim_stage stage;
+    struct weir_sim_stack *stack; /* owned; of the kind unwind; NULL: none */
+    struct weir_unwind_source unwind_source;
     int done_fd;         /* owned */
     uint64_t random;     /* state of the random times of snapshots */
     uint64_t tell_at_ns; /* the next call of options->record.watch */
@@ -69,6 +74,7 @@ static int plan(struct simulation *s, struct weir_error *err)
         result = weir_cpuset_copy(&s->plan.cpus, weir_topology_online(s->machine.topology));
     s->plan.options = &s->record_options;
     s->plan.machine = &s->machine;
+    s->machine.memory_limit.bytes = UINT64_MAX;
     if (result == 0)
         result = weir_plan_make(&s->plan.placement, s->machine.topology, &s->plan.cpus,
                                 options->record.readers.threads_spec, options->record.notices, err);
@@ -99,10 +105,26 @@ static void raise_fd_limit(struct simulation *s)
         weir_kernel_limits_raise_nofile(limits);
 }
 
+/* Takes the stack that samples of the kind unwind have. */
+static int take_stack(struct simulation *s, struct weir_error *err)
+{
+    struct utsname machine;
+    if (!s->record_options.samples.call_graph.unwinds)
+        return 0;
+    s->plan.unwinds = uname(&machine) == 0 ? weir_unwind_machine_find(machine.machine) : NULL;
+    if (!s->plan.unwinds ||
+        weir_sim_stack_new(&s->stack, STACK_FRAMES, weir_recording_plan_stage(&s->plan, NULL).workers) < 0)
+        return weir_error_set(err, -ENOTSUP, "cannot take a stack for samples of the kind unwind: x86_64 only");
+    s->unwind_source = weir_sim_stack_source(s->stack);
+    return 0;
+}
+
 static int prepare(struct simulation *s, struct weir_error *err)
 {
     const struct weir_simulate_options *options = s->options;
     int result = plan(s, err);
+    if (result == 0)
+        result = take_stack(s, err);
     if (result == 0)
         result = stage(s);
     if (result == 0)
@@ -125,6 +147,7 @@ static int prepare(struct simulation *s, struct weir_error *err)
     s->plan.sideband_ring_bytes = weir_min_u64(SIDEBAND_RING_BYTES, s->plan.ring_bytes);
     s->plan.config = (struct weir_event_config){
         .samples.aggregate = s->record_options.samples.aggregate,
+        .samples.call_graph = s->record_options.samples.call_graph,
         .period = 1,
         .period_or_freq_given = true,
         .system_wide = true,
@@ -136,6 +159,7 @@ static int prepare(struct simulation *s, struct weir_error *err)
                                       .kernel = &s->kernel,
                                       .clock = &weir_clock_monotonic,
                                       .targets = &s->targets,
+                                      .unwind_source = &s->unwind_source,
                                       .pins_readers = true, /* stage() has put CPUs of this machine into the plan */
                                   });
     return 0;
@@ -295,6 +319,7 @@ static int produce_and_finish(struct simulation *s, struct weir_simulate_result 
         .events = &s->path.events,
         .sim = s->sim,
         .stage = &s->stage,
+        .stack = s->stack,
         .clock = &weir_clock_monotonic,
         .done_fd = s->done_fd,
     };
@@ -379,6 +404,7 @@ static int collect(const struct simulation *s, struct weir_simulate_result *resu
     count_samples(s, result);
     const struct weir_pipeline *pipeline = &s->path.pipeline;
     result->writer_cpu_seconds = (double)pipeline->threads[pipeline->reader_count].cpu_time_ns / (double)WEIR_NS_PER_S;
+    result->stage_cpu_seconds = (double)pipeline->stage.totals.cpu_time_ns / (double)WEIR_NS_PER_S;
     weir_shared_histogram_read(&pipeline->writer.latency_us, &result->latency_us);
     struct weir_output_stats stats;
     weir_output_get_stats(s->files.current->output, &stats);
@@ -475,6 +501,7 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
     s.record_options.events = &s.events;
     if (options->load.mix.parts[WEIR_SIM_AGGREGATE] > 0)
         s.record_options.samples.aggregate.interval_ns = WEIR_NS_PER_S;
+    s.record_options.samples.call_graph.unwinds = options->load.mix.parts[WEIR_SIM_UNWIND] > 0;
     s.plan.modes = weir_record_modes(&s.record_options);
     s.plan.buffer_bytes = options->record.buffer_bytes;
     s.plan.retained_bytes = options->record.retained_bytes;
@@ -491,6 +518,7 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
     weir_event_list_fini(&s.events);
     weir_sim_kernel_free(s.sim);
     weir_sim_stage_fini(&s.stage);
+    weir_sim_stack_free(s.stack);
     return code;
 }
 

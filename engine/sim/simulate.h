@@ -58,6 +58,7 @@ struct weir_simulate_result {
     uint64_t drained_bytes;           /* out of the rings */
     double recorder_cpu_seconds;      /* user + system time of all threads but producers */
     double reader_cpu_seconds;        /* part of recorder_cpu_seconds: the readers */
+    double stage_cpu_seconds;         /* part of it: the threads in front of the writer */
     double writer_cpu_seconds;        /* part of recorder_cpu_seconds: the writer */
     struct weir_copy_speed copy;      /* of one core's memcpy(3), measured before and after the run */
     struct weir_histogram latency_us; /* of chunks, from the hand-over by the reader to the end of the write */

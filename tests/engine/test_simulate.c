@@ -187,3 +187,45 @@ Test(simulate, search_ends_with_a_run_that_loses_nothing, .timeout = 120)
     cr_expect_eq(result.record.samples + result.record.lost_samples, result.produced);
     weir_simulate_result_fini(&result);
 }
+
+/* The step's own counts say what became of each stack: its frames, and its end behind the frames that fit into the
+ * copy. */
+Test(simulate, copied_stacks_are_unwound_on_their_way)
+{
+    struct weir_simulate_options options = small;
+    struct weir_simulate_result result;
+    options.load.mix = (struct weir_sim_mix){.parts = {[WEIR_SIM_UNWIND] = 1}};
+    options.load.closed_loop = true;
+    struct weir_error err = {0};
+    int code = weir_simulate_run(&options, &result, &err);
+    if (code == -ENOTSUP)
+        cr_skip("%s", err.what);
+    cr_assert_eq(code, 0, "%s", err.what);
+    const struct weir_unwound_sum *unwound = &result.record.unwound;
+    cr_expect(result.record.unwinds);
+    cr_expect_eq(result.record.samples, result.produced);
+    cr_expect_eq(unwound->samples, result.produced);
+    cr_expect_eq(unwound->unwound, result.produced);
+    cr_expect_geq(unwound->frames, 15 * result.produced);
+    cr_expect_eq(unwound->clipped + unwound->malformed, 0);
+    cr_expect_lt(result.record.file_bytes, result.drained_bytes / 15);
+    weir_simulate_result_fini(&result);
+}
+
+/* All copies are of one stack: unwound, each CPU has one sample in an interval and chunk. */
+Test(simulate, unwound_stacks_are_merged)
+{
+    struct weir_simulate_options options = small;
+    struct weir_simulate_result result;
+    options.load.mix = (struct weir_sim_mix){.parts = {[WEIR_SIM_UNWIND] = 1, [WEIR_SIM_AGGREGATE] = 1}};
+    options.load.closed_loop = true;
+    options.record.buffer_bytes = 64 << 20; /* only samples of one chunk can become one */
+    struct weir_error err = {0};
+    int code = weir_simulate_run(&options, &result, &err);
+    if (code == -ENOTSUP)
+        cr_skip("%s", err.what);
+    cr_assert_eq(code, 0, "%s", err.what);
+    cr_expect_eq(result.record.samples + result.record.merged_samples, result.produced);
+    cr_expect_gt(result.record.merged_samples, result.record.unwound.unwound / 2);
+    weir_simulate_result_fini(&result);
+}

@@ -10,7 +10,6 @@
 #include "engine/drain/aggregate.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/unwind_rig.h"
-#include "unwind/unwound_sample.h"
 
 #define CHUNK_BYTES (1u << 20)
 #define CALLER      (UNWIND_RIG_BASE + 0x120f)
@@ -361,14 +360,10 @@ Test(unwind_step, counts_balance_over_many_chunks)
 Test(unwind_step, unwound_samples_can_be_merged)
 {
     struct weir_aggregate aggregate;
-    struct weir_event events[UNWIND_RIG_EVENTS];
-    struct weir_event_list list = {.events = events, .count = UNWIND_RIG_EVENTS};
     struct unwound sample;
     uint32_t at = 0;
-    memcpy(events, rig.events, sizeof(events));
-    weir_unwound_attr(&events[0].attr);
     const struct weir_aggregate_setup setup = {
-        .layout = rig.step.layout, .list = &list, .place_count = 1, .interval_ns = 1000};
+        .layout = rig.step.layout, .list = &rig.list, .place_count = 1, .interval_ns = 1000, .are_unwound = true};
     cr_assert_eq(weir_aggregate_init(&aggregate, &setup), 0);
     struct weir_chunk_rewriter merging = weir_aggregate_rewriter(&aggregate);
     void *merger = merging.begin(merging.plan, CHUNK_BYTES);

@@ -185,7 +185,7 @@ Test(ledger_record, json_has_every_cell_and_each_cause_that_lost)
         "lost\":3,\n "
         "\"causes\":[\n"
         "  {\"cause\":\"ring_full\",\"lost\":7,\"hint\":\"-m 4M (now 512K) or -r 1\"},\n"
-        "  {\"cause\":\"write_failed\",\"lost\":2,\"hint\":null}],\n \"cells\":[\n"
+        "  {\"cause\":\"write_failed\",\"lost\":2,\"hint\":null}],\n \"unwound\":null,\n \"cells\":[\n"
         "  {\"cpu\":3,\"task\":null,\"event\":\"cycles\",\"side\":false,\"written\":10,\"evicted\":1,\"shed\":2,"
         "\"lost_in_ring\":5,\"lost_writing\":2,\"left_out\":4,\"cut_off\":6,\"filtered\":12,\"merged\":3,\"counted\":"
         "30},\n"
@@ -193,4 +193,53 @@ Test(ledger_record, json_has_every_cell_and_each_cause_that_lost)
         "\"lost_in_ring\":3,\"lost_writing\":0,\"left_out\":0,\"cut_off\":0,\"filtered\":0,\"merged\":0,\"counted\":0}]"
         "}");
     weir_buf_fini(&json);
+}
+
+static const struct weir_unwound_sum unwound = {
+    .samples = 30,
+    .unwound = 20,
+    .frames = 200,
+    .clipped = 1,
+    .hurried = 2,
+    .waits = 3,
+    .late = 4,
+    .malformed = 5,
+    .ends = {14, 1, 0, 2, 0, 3, 0, 6},
+};
+
+Test(ledger_record, unwound_stacks_are_kept)
+{
+    struct weir_ledger_content content = content_of(0);
+    struct weir_buf records = WEIR_BUF_INIT;
+    content.unwound = &unwound;
+    weir_ledger_append_records(&content, &records);
+    struct weir_buf json = read_all(&records, UINT32_MAX);
+    cr_expect_not_null(
+        strstr(
+            weir_buf_str(&json),
+            "\"unwound\":{\"samples\":30,\"unwound\":20,\"frames\":200,\"clipped\":1,\"hurried\":2,\"waits\":3,"
+            "\"late\":4,"
+            "\"malformed\":5,\"ends\":{\"outermost\":14,\"stack_cut\":1,\"no_mapping\":0,\"no_table\":2,\"no_rule\":0,"
+            "\"limit\":3,\"loop\":0,\"no_regs\":6}},"),
+        "%s", weir_buf_str(&json));
+    weir_buf_fini(&json);
+    weir_buf_fini(&records);
+}
+
+Test(ledger_record, unwound_stacks_in_words)
+{
+    struct weir_unwound_sum sum = unwound;
+    struct weir_buf text = WEIR_BUF_INIT;
+    weir_unwound_append_text(&sum, &text);
+    cr_expect_str_eq(
+        weir_buf_str(&text),
+        "20 stacks to 200 frames; 1 end where the copied stack ends, 2 end in a file that is missing, has "
+        "changed, or has no unwind tables, 3 have more frames than the limit, 6 are of a program of 32 bits, "
+        "or have no registers; 2 have their innermost frames only, because weir was behind; 1 had no room "
+        "for all frames; 5 malformed samples stay as they are");
+    weir_buf_reset(&text);
+    sum = (struct weir_unwound_sum){.samples = 1, .unwound = 1, .frames = 9, .ends = {1}};
+    weir_unwound_append_text(&sum, &text);
+    cr_expect_str_eq(weir_buf_str(&text), "1 stacks to 9 frames");
+    weir_buf_fini(&text);
 }
