@@ -60,6 +60,10 @@ enum weir_test_point {
     WEIR_AT_HISTORY_FOLD, /* (history-shard) changes have moved into the maps, the lock is held */
     WEIR_AT_HISTORY_FIND, /* (history-shard) a process was searched, the lock is held */
 
+    WEIR_AT_OPENER_OPENED, /* a file was opened without the lock, and nobody was told */
+    WEIR_AT_SUPPLY_ASKED,  /* a look was asked for, and the bell not rung */
+    WEIR_AT_SUPPLY_LOOKED, /* a look has ended, and nobody was told */
+
     WEIR_AT_FINISHER_TAKEN, /* a file has left the queue, and no thread was told of the room */
     WEIR_AT_FINISHER_DONE,  /* a file has its name, and is not counted */
     WEIR_AT_FINISHER_DROP,  /* without the lock, what is to be removed is there */

@@ -253,6 +253,21 @@ static void pause_for(struct weir_sideband *sideband, unsigned ms)
     pthread_cond_timedwait(&sideband->changed, &sideband->lock, &at);
 }
 
+/* Wakes the thread out of its sleep, if nobody has its lock. Any thread. */
+static void ring(void *ctx)
+{
+    struct weir_sideband *sideband = ctx;
+    if (pthread_mutex_trylock(&sideband->lock) != 0)
+        return;
+    pthread_cond_broadcast(&sideband->changed);
+    pthread_mutex_unlock(&sideband->lock);
+}
+
+static bool is_asked_to_look(const struct weir_sideband *sideband)
+{
+    return sideband->setup.supply && weir_unwind_supply_is_asked(sideband->setup.supply);
+}
+
 static void finish(struct weir_sideband *sideband)
 {
     /* The coordinator waits now. Where raising the priority again is refused, it waits a little longer. */
@@ -328,7 +343,7 @@ static void *thread_main(void *argument)
             weir_test_point(WEIR_AT_SIDE_QUESTION);
         bool came = weir_sideband_take_in(sideband);
         answer(sideband, question);
-        if (!read_next_program(sideband) && !sideband->stopping && !sideband->question)
+        if (!read_next_program(sideband) && !sideband->stopping && !sideband->question && !is_asked_to_look(sideband))
             pause_for(sideband, came ? WEIR_SIDEBAND_BUSY_PAUSE_MS : IDLE_PAUSE_MS);
     }
     if (!sideband->left_behind)
@@ -356,7 +371,10 @@ static int start_thread(struct weir_sideband *sideband, struct weir_sideband_thr
 
 int weir_sideband_start(struct weir_sideband *sideband)
 {
+    const struct weir_unwind_supply_bell bell = {.ring = ring, .ctx = sideband};
     int result = start_thread(sideband, &sideband->intake, thread_main, "weir-sideband");
+    if (result == 0 && sideband->setup.supply)
+        weir_unwind_supply_set_bell(sideband->setup.supply, &bell);
     if (result == 0 && sideband->setup.read_build_ids)
         result = start_thread(sideband, &sideband->ids, weir_sideband_ids_main, "weir-build-ids");
     return result;
@@ -408,6 +426,8 @@ void weir_sideband_stop(struct weir_sideband *sideband, unsigned timeout_ms, str
 {
     struct weir_sideband_thread *intake = &sideband->intake, *ids = &sideband->ids;
     uint64_t until_ns = weir_clock_now_ns(&weir_clock_monotonic) + timeout_ms * WEIR_NS_PER_MS;
+    if (sideband->setup.supply)
+        weir_unwind_supply_set_bell(sideband->setup.supply, NULL);
     pthread_mutex_lock(&sideband->lock);
     sideband->stopping = true;
     pthread_cond_broadcast(&sideband->changed);

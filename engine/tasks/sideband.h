@@ -7,8 +7,8 @@
  *     synthesis ── feed (blocks) ───────────┘                   ├──► task map
  *                                                               └──► BPF programs
  *
- * The sideband thread looks at the tees every 20 ms while records come, and every 100 ms otherwise. Nobody wakes it,
- * and nobody waits for it while data flows.
+ * The sideband thread looks at the tees every 20 ms while records come, and every 100 ms otherwise. No reader wakes it,
+ * and none waits for it. Workers that unwind stacks do both, with a bound (unwind_supply.h).
  *
  * Files are read on the second thread because a read may take any time: a file on a dead server would delay the
  * records, and the beginning of the next output. The sideband thread calls nothing that may hang: bpf(2) and the list
@@ -52,6 +52,7 @@
 #include "engine/tasks/mapped_file_id.h"
 #include "engine/tasks/mapped_files.h"
 #include "engine/tasks/task_map.h"
+#include "engine/tasks/unwind_supply.h"
 
 struct weir_sideband; /* on the heap: a thread that hangs in a file system may outlive its recording */
 
@@ -64,6 +65,7 @@ struct weir_sideband_setup {
     bool keeps_files; /* the end of the recording needs all files that were mapped, also those that no task maps any
                          more */
     bool is_doubtful; /* side records do not tell all about the processes: read them from /proc for each output */
+    struct weir_unwind_supply *supply;   /* borrowed until stop() has returned; NULL: nobody unwinds */
     struct weir_mapped_file_roots roots; /* begin_s is set by new() */
     /* Reads a build id; may block. NULL: weir_mapped_file_read_id(). */
     int (*read_id)(const struct weir_mapped_file *file, const char *name, const struct weir_mapped_file_roots *roots,

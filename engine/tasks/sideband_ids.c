@@ -42,6 +42,8 @@ static bool read_next(struct weir_sideband *sideband)
     sideband->reading_since_ns = 0;
     sideband->counts.ids_cpu_time_ns = cpu_time_ns;
     weir_mapped_files_note_id(&sideband->files, index, &id, result < 0 && result != -ENODATA);
+    if (sideband->setup.supply)
+        weir_unwind_supply_note_id(sideband->setup.supply, &sideband->files, index);
     return true;
 }
 

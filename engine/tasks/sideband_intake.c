@@ -58,8 +58,9 @@ static void take_record(struct weir_sideband *sideband, const uint8_t *data, con
         return;
     }
     sideband->counts.records++;
-    if (maps_code(record))
-        weir_mapped_files_add(&sideband->files, record);
+    int64_t file = maps_code(record) ? weir_mapped_files_add(&sideband->files, record) : -1;
+    if (sideband->setup.supply)
+        weir_unwind_supply_note(sideband->setup.supply, record, &sideband->files, file);
     if (record->type == PERF_RECORD_BPF_EVENT) {
         if (sideband->setup.read_bpf_programs)
             weir_bpf_images_note(&sideband->programs, record->bpf_program);
@@ -116,7 +117,9 @@ bool weir_sideband_has_missed(const struct weir_sideband *sideband)
 
 bool weir_sideband_take_in(struct weir_sideband *sideband)
 {
+    struct weir_unwind_supply *supply = sideband->setup.supply;
     uint64_t records = sideband->counts.records, missed = 0;
+    uint64_t look = supply ? weir_unwind_supply_begin(supply) : 0;                      /* (supply-look) */
     uint64_t epoch = atomic_load_explicit(sideband->setup.epoch, memory_order_acquire); /* (tees-filled) */
     weir_test_point(WEIR_AT_SIDE_EPOCH);
     for (unsigned i = 0; i < sideband->setup.tee_count; i++) {
@@ -136,6 +139,8 @@ bool weir_sideband_take_in(struct weir_sideband *sideband)
         free(block);
         block = next;
     }
+    if (supply)
+        weir_unwind_supply_end(supply, look); /* (supply-look) */
     weir_test_point(WEIR_AT_SIDE_DRAINED);
     /* (tees-filled): read again, for the records that are seen from here on. */
     uint64_t epoch_after = atomic_load_explicit(sideband->setup.epoch, memory_order_acquire);

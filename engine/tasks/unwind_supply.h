@@ -1,0 +1,76 @@
+/*
+ * What unwinding while recording needs of the sideband thread: the history of mappings, mapped files that others open,
+ * and a bell for workers that know of an address which the history does not have yet. It is the source of
+ * engine/drain/unwind_source.h.
+ *
+ *     sideband thread                                      stage worker
+ *     begin(): the number of looks asked for               asks for a look: a number
+ *     takes all records from the tees (note())             rings: wakes the thread
+ *     end(): the number is answered, workers are woken     waits until its number is answered
+ *
+ *     (supply-look) One lock guards the numbers. A reader fills its tee before it hands over a chunk. So a look that
+ *         begins after a worker has asked takes all side records that were drained before the worker's chunk.
+ *
+ * A worker waits for WEIR_UNWIND_SUPPLY_TIMEOUT_MS at most. When one has waited in vain, others do not wait until the
+ * thread has ended a look: a sideband thread that writes the beginning of an output looks at no tee meanwhile.
+ *
+ * The bell may not be heard, when somebody holds the thread's lock. So a worker rings again while it waits, and the
+ * thread asks is_asked() before it sleeps.
+ */
+#ifndef WEIR_ENGINE_TASKS_UNWIND_SUPPLY_H
+#define WEIR_ENGINE_TASKS_UNWIND_SUPPLY_H
+
+#include <stdbool.h>
+
+#include "engine/drain/unwind_source.h"
+#include "engine/tasks/file_opener.h"
+#include "engine/tasks/mapped_files.h"
+#include "engine/tasks/mapping_history.h"
+
+#define WEIR_UNWIND_SUPPLY_TIMEOUT_MS 100u
+
+struct weir_unwind_supply;
+
+struct weir_unwind_supply_bell {
+    void (*ring)(void *ctx); /* wakes the thread that looks, if that is possible without waiting. Any thread */
+    void *ctx;               /* borrowed */
+};
+
+/* Makes the supply. 0 or -ENOMEM. Free it when the stage has ended, and the sideband thread. */
+int weir_unwind_supply_new(struct weir_unwind_supply **made, const struct weir_file_opener_setup *opener);
+void weir_unwind_supply_free(struct weir_unwind_supply *supply); /* NULL-safe; does not wait for hanging files */
+
+/* Starts the threads that open files. Signals must be blocked. 0 or -errno of pthread_create(3). */
+int weir_unwind_supply_start(struct weir_unwind_supply *supply);
+
+/* As weir_file_opener_tids(). */
+unsigned weir_unwind_supply_tids(const struct weir_unwind_supply *supply, pid_t tids[WEIR_FILE_OPENER_THREADS]);
+
+/* The source, which lives as long as the supply. Its ctx is the supply. */
+struct weir_unwind_source weir_unwind_supply_source(struct weir_unwind_supply *supply);
+
+struct weir_mapping_history_counts weir_unwind_supply_count(const struct weir_unwind_supply *supply);
+
+/* ---- sideband thread ---- */
+
+/* Sets who is woken for a look. NULL: nobody any more; no call is under way then. */
+void weir_unwind_supply_set_bell(struct weir_unwind_supply *supply, const struct weir_unwind_supply_bell *bell);
+
+/* Begins a look at the tees; returns its number, for end(). */
+uint64_t weir_unwind_supply_begin(struct weir_unwind_supply *supply);
+
+/* Takes in a side record. index: of the file in files that an MMAP or MMAP2 record of code maps; negative: none. */
+void weir_unwind_supply_note(struct weir_unwind_supply *supply, const struct weir_side_record *record,
+                             const struct weir_mapped_files *files, int64_t index);
+
+/* Ends a look: all records are noted. */
+void weir_unwind_supply_end(struct weir_unwind_supply *supply, uint64_t look);
+
+/* Whether somebody waits for another look. */
+bool weir_unwind_supply_is_asked(struct weir_unwind_supply *supply);
+
+/* Notes that a build id was read, and stands in files. Any thread that may read files. */
+void weir_unwind_supply_note_id(struct weir_unwind_supply *supply, const struct weir_mapped_files *files,
+                                uint32_t index);
+
+#endif
