@@ -11,7 +11,7 @@ int weir_directory_open_parent(const char *path, const char **name)
 {
     const char *slash = strrchr(path, '/');
     char parent[PATH_MAX] = ".";
-    *name = slash ? slash + 1 : path;
+    *name = weir_path_name(path);
     if ((*name)[0] == '\0' || strcmp(*name, ".") == 0 || strcmp(*name, "..") == 0)
         return -EINVAL;
     size_t length = slash ? (size_t)(slash - path) : 0;
@@ -59,6 +59,16 @@ int weir_directory_make_at(int parent_fd, const char *name, mode_t mode)
     if (fd < 0)
         unlinkat(parent_fd, name, AT_REMOVEDIR); /* removes no link, and no directory that holds anything */
     return fd;
+}
+
+int weir_directory_sync_at(int parent_fd, const char *name)
+{
+    int fd = openat(parent_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC); /* O_PATH is not enough for fsync(2) */
+    if (fd < 0)
+        return -errno;
+    int result = fsync(fd) < 0 ? -errno : 0;
+    close(fd);
+    return result;
 }
 
 bool weir_directory_has(int parent_fd, const char *name, int fd)

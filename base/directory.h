@@ -9,7 +9,15 @@
 #define WEIR_BASE_DIRECTORY_H
 
 #include <stdbool.h>
+#include <string.h>
 #include <sys/types.h>
+
+/* Returns the last component of path, which points into path; empty behind a slash at the end. */
+static inline const char *weir_path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
 
 /*
  * Opens the directory in which path lies, with O_PATH, and follows links on the way there. *name: the last component,
@@ -31,6 +39,9 @@ int weir_directory_open_at(int parent_fd, const char *name);
  * failure no new directory is left, unless somebody has replaced it.
  */
 int weir_directory_make_at(int parent_fd, const char *name, mode_t mode);
+
+/* Calls fsync(2) for the file or directory of that name, which may be "."; not through a link. 0 or -errno. */
+int weir_directory_sync_at(int parent_fd, const char *name);
 
 /* Whether the name in parent_fd leads to the file or directory of fd. A symbolic link does not. */
 bool weir_directory_has(int parent_fd, const char *name, int fd);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "base/directory.h"
 #include "base/suggest.h"
 #include "cli/answer.h"
 #include "cli/bench_command.h"
@@ -293,8 +294,7 @@ static sigset_t ignored_signals(void)
 /* Whether the program was called in the place of perf's recorder, as perf's exec path has it. */
 static bool is_called_perf_record(const char *name)
 {
-    const char *slash = strrchr(name, '/');
-    return strcmp(slash ? slash + 1 : name, "perf-record") == 0;
+    return strcmp(weir_path_name(name), "perf-record") == 0;
 }
 
 static int run_command(int index, const struct weir_invocation *given)

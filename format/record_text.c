@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/directory.h"
 #include "format/bytes.h"
 #include "format/kernel_record_text.h"
 #include "format/record_json.h"
@@ -158,9 +159,8 @@ static void append_json_id(const struct weir_record_text *text, const struct wei
 /* Of a directory, where each file has offsets of its own. */
 static void append_json_file(const char *path, struct weir_buf *out)
 {
-    const char *slash = strrchr(path, '/');
     weir_buf_printf(out, "\"file\":");
-    weir_text_append_json_string(out, slash ? slash + 1 : path);
+    weir_text_append_json_string(out, weir_path_name(path));
     weir_buf_append_u8(out, ',');
 }
 

@@ -130,19 +130,25 @@ WEIR_FIELD_AT(struct lost_samples_record, lost, 8);
 
 _Static_assert(WEIR_RECORD_MAX_BYTES % RECORD_ALIGN == 0 && WEIR_RECORD_MAX_BYTES <= UINT16_MAX, "u16 record size");
 
-/* The bytes of text that a record with these other parts has room for, its zero not counted. */
-static size_t cut_text(const char *text, size_t fixed_bytes, size_t sample_id_bytes)
+/* Both append a record. fixed: starts with the header, whose size is filled in here. */
+
+static void append_plain(struct weir_buf *out, struct perf_event_header *fixed, size_t fixed_bytes,
+                         size_t sample_id_bytes)
+{
+    weir_assert(sample_id_bytes % RECORD_ALIGN == 0);
+    fixed->size = (uint16_t)(fixed_bytes + sample_id_bytes);
+    weir_buf_append(out, fixed, fixed_bytes);
+    weir_buf_append_zeros(out, sample_id_bytes);
+}
+
+/* text is cut to most_bytes, and to the room that the record has. */
+static void append_named(struct weir_buf *out, struct perf_event_header *fixed, size_t fixed_bytes, const char *text,
+                         size_t most_bytes, size_t sample_id_bytes)
 {
     weir_assert(sample_id_bytes % RECORD_ALIGN == 0);
     weir_assert(fixed_bytes + sample_id_bytes + RECORD_ALIGN <= WEIR_RECORD_MAX_BYTES);
-    return strnlen(text, WEIR_RECORD_MAX_BYTES - fixed_bytes - sample_id_bytes - 1);
-}
-
-/* fixed: starts with the header, whose size is filled in here. */
-static void append_record(struct weir_buf *out, struct perf_event_header *fixed, size_t fixed_bytes, const char *text,
-                          size_t text_bytes, size_t sample_id_bytes)
-{
-    size_t room = weir_align_up(text_bytes + 1, RECORD_ALIGN);
+    most_bytes = weir_min_u64(most_bytes, WEIR_RECORD_MAX_BYTES - fixed_bytes - sample_id_bytes - 1);
+    size_t text_bytes = strnlen(text, most_bytes), room = weir_align_up(text_bytes + 1, RECORD_ALIGN);
     fixed->size = (uint16_t)(fixed_bytes + room + sample_id_bytes);
     weir_buf_append(out, fixed, fixed_bytes);
     weir_buf_append(out, text, text_bytes);
@@ -171,8 +177,7 @@ static struct mmap_record map_fields(uint32_t type, const struct weir_record_map
 void weir_record_mmap(struct weir_buf *out, const struct weir_record_map *map, size_t sample_id_bytes)
 {
     struct mmap_record record = map_fields(PERF_RECORD_MMAP, map);
-    size_t text_bytes = cut_text(map->filename, sizeof(record), sample_id_bytes);
-    append_record(out, &record.header, sizeof(record), map->filename, text_bytes, sample_id_bytes);
+    append_named(out, &record.header, sizeof(record), map->filename, SIZE_MAX, sample_id_bytes);
 }
 
 void weir_record_mmap2(struct weir_buf *out, const struct weir_record_map *map, size_t sample_id_bytes)
@@ -192,8 +197,7 @@ void weir_record_mmap2(struct weir_buf *out, const struct weir_record_map *map, 
         record.inode = map->inode;
         record.inode_generation = map->inode_generation;
     }
-    size_t text_bytes = cut_text(map->filename, sizeof(record), sample_id_bytes);
-    append_record(out, &record.map.header, sizeof(record), map->filename, text_bytes, sample_id_bytes);
+    append_named(out, &record.map.header, sizeof(record), map->filename, SIZE_MAX, sample_id_bytes);
 }
 
 void weir_record_comm(struct weir_buf *out, pid_t pid, pid_t tid, const char *comm, int exec, size_t sample_id_bytes)
@@ -203,8 +207,7 @@ void weir_record_comm(struct weir_buf *out, pid_t pid, pid_t tid, const char *co
         .pid = (uint32_t)pid,
         .tid = (uint32_t)tid,
     };
-    size_t text_bytes = strnlen(comm, COMM_MAX_BYTES);
-    append_record(out, &record.header, sizeof(record), comm, text_bytes, sample_id_bytes);
+    append_named(out, &record.header, sizeof(record), comm, COMM_MAX_BYTES, sample_id_bytes);
 }
 
 void weir_record_ksymbol(struct weir_buf *out, uint64_t address, uint32_t bytes, const char *name,
@@ -216,59 +219,49 @@ void weir_record_ksymbol(struct weir_buf *out, uint64_t address, uint32_t bytes,
         .bytes = bytes,
         .type = PERF_RECORD_KSYMBOL_TYPE_BPF,
     };
-    size_t text_bytes = cut_text(name, sizeof(record), sample_id_bytes);
-    append_record(out, &record.header, sizeof(record), name, text_bytes, sample_id_bytes);
+    append_named(out, &record.header, sizeof(record), name, SIZE_MAX, sample_id_bytes);
 }
 
 void weir_record_bpf_event(struct weir_buf *out, uint32_t id, const uint8_t tag[8], size_t sample_id_bytes)
 {
-    weir_assert(sample_id_bytes % RECORD_ALIGN == 0);
     struct bpf_event_record record = {
-        .header = {.type = PERF_RECORD_BPF_EVENT, .size = (uint16_t)(sizeof(record) + sample_id_bytes)},
+        .header = {.type = PERF_RECORD_BPF_EVENT},
         .type = PERF_BPF_EVENT_PROG_LOAD,
         .id = id,
     };
     memcpy(record.tag, tag, sizeof(record.tag));
-    weir_buf_append(out, &record, sizeof(record));
-    weir_buf_append_zeros(out, sample_id_bytes);
+    append_plain(out, &record.header, sizeof(record), sample_id_bytes);
 }
 
 void weir_record_fork(struct weir_buf *out, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid, size_t sample_id_bytes)
 {
-    weir_assert(sample_id_bytes % RECORD_ALIGN == 0);
     struct fork_record record = {
-        .header = {.type = PERF_RECORD_FORK,
-                   .misc = PERF_RECORD_MISC_FORK_EXEC,
-                   .size = (uint16_t)(sizeof(record) + sample_id_bytes)},
+        .header = {.type = PERF_RECORD_FORK, .misc = PERF_RECORD_MISC_FORK_EXEC},
         .pid = (uint32_t)pid,
         .ppid = (uint32_t)ppid,
         .tid = (uint32_t)tid,
         .ptid = (uint32_t)ptid,
     };
-    weir_buf_append(out, &record, sizeof(record));
-    weir_buf_append_zeros(out, sample_id_bytes);
+    append_plain(out, &record.header, sizeof(record), sample_id_bytes);
 }
 
 void weir_record_namespaces(struct weir_buf *out, pid_t pid, pid_t tid,
                             const struct weir_namespace namespaces[WEIR_NAMESPACES], size_t sample_id_bytes)
 {
-    weir_assert(sample_id_bytes % RECORD_ALIGN == 0);
     struct namespaces_record record = {
-        .header = {.type = PERF_RECORD_NAMESPACES, .size = (uint16_t)(sizeof(record) + sample_id_bytes)},
+        .header = {.type = PERF_RECORD_NAMESPACES},
         .pid = (uint32_t)pid,
         .tid = (uint32_t)tid,
         .count = WEIR_NAMESPACES,
     };
     memcpy(record.namespaces, namespaces, sizeof(record.namespaces));
-    weir_buf_append(out, &record, sizeof(record));
-    weir_buf_append_zeros(out, sample_id_bytes);
+    append_plain(out, &record.header, sizeof(record), sample_id_bytes);
 }
 
 void weir_record_cgroup(struct weir_buf *out, uint64_t id, const char *path, size_t sample_id_bytes)
 {
     struct cgroup_record record = {.header = {.type = PERF_RECORD_CGROUP}, .id = id};
-    size_t text_bytes = cut_text(path, sizeof(record), sample_id_bytes);
-    append_record(out, &record.header, sizeof(record), path, text_bytes, sample_id_bytes);
+    append_named(out, &record.header, sizeof(record), path, SIZE_MAX, sample_id_bytes);
 }
 
 static void append_bare(struct weir_buf *out, uint32_t type)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/directory.h"
 #include "base/regular_file.h"
 #include "format/line_source.h"
 #include "format/synth_internal.h"
@@ -99,8 +100,7 @@ static int compare_starts(const void *a, const void *b)
 /* The module name of "dir/snd-pcm.ko.xz": snd_pcm. false when the file is no module. */
 static bool module_of_path(const char *path, char name[WEIR_SYNTH_MODULE_NAME_BYTES])
 {
-    const char *slash = strrchr(path, '/');
-    const char *base = slash ? slash + 1 : path;
+    const char *base = weir_path_name(path);
     const char *suffix = strstr(base, ".ko");
     if (!suffix || (size_t)(suffix - base) >= WEIR_SYNTH_MODULE_NAME_BYTES)
         return false;

@@ -66,7 +66,7 @@ static int fail_open_directory(const struct weir_output_file *file, int code, st
 /* Splits path and opens its directory, or takes the one that is open. */
 static int open_directory(struct weir_output_file *file, const int *directory_fd, struct weir_error *err)
 {
-    const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
+    const char *name = weir_path_name(file->path);
     if (file->path[0] == '\0')
         return weir_error_set(err, -ENOENT, "the output path is empty");
     file->dir_fd =
@@ -436,8 +436,7 @@ int weir_output_file_rename(struct weir_output_file *file, const char *name, str
 {
     if (!file->name)
         return 0;
-    const char *slash = strrchr(file->path, '/');
-    int dir_bytes = slash ? (int)(slash + 1 - file->path) : 0;
+    int dir_bytes = (int)(weir_path_name(file->path) - file->path);
     char *path = NULL, *copy = strdup(name);
     if (!copy || asprintf(&path, "%.*s%s", dir_bytes, file->path, name) < 0) {
         free(copy);
@@ -480,14 +479,7 @@ void weir_output_file_remove(struct weir_output_file *file)
 
 int weir_output_file_sync_name(const struct weir_output_file *file)
 {
-    if (file->dir_fd < 0)
-        return 0;
-    int fd = openat(file->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* O_PATH is not enough for fsync(2) */
-    if (fd < 0)
-        return -errno;
-    int rc = fsync(fd) < 0 ? -errno : 0;
-    close(fd);
-    return rc;
+    return file->dir_fd < 0 ? 0 : weir_directory_sync_at(file->dir_fd, ".");
 }
 
 void weir_output_file_drop_hidden(struct weir_output_file *file)

@@ -147,18 +147,12 @@ static int check_existing(struct existing *existing, int parent_fd, struct weir_
     return check_content(existing, parent_fd, err);
 }
 
-static const char *last_component(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Checks the folder that is there and the one before it. */
 static int check_both(const struct weir_output_folder *folder, struct existing *present, struct existing *old,
                       struct weir_error *err)
 {
     *present = (struct existing){.path = folder->path, .name = folder->name};
-    *old = (struct existing){.path = folder->old, .name = last_component(folder->old)};
+    *old = (struct existing){.path = folder->old, .name = weir_path_name(folder->old)};
     int rc = check_existing(present, folder->parent_fd, err);
     return rc < 0 ? rc : check_existing(old, folder->parent_fd, err);
 }
@@ -315,17 +309,6 @@ int weir_output_folder_publish(struct weir_output_folder *folder, struct weir_er
     return weir_directory_has(parent_fd, folder->name, folder->fd) ? 0 : fail_exchanged(folder, err);
 }
 
-/* fsync(2) of the file or folder of that name. 0 or -errno. */
-static int sync_at(int folder_fd, const char *name)
-{
-    int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    int rc = fsync(fd) < 0 ? -errno : 0;
-    close(fd);
-    return rc;
-}
-
 static int sync_kcore(int folder_fd)
 {
     int fd = weir_directory_open_at(folder_fd, WEIR_OUTPUT_KCORE_FOLDER);
@@ -333,9 +316,9 @@ static int sync_kcore(int folder_fd)
         return fd == -ENOENT ? 0 : fd;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < WEIR_ARRAY_COUNT(kcore_files); i++)
-        rc = sync_at(fd, kcore_files[i]);
+        rc = weir_directory_sync_at(fd, kcore_files[i]);
     if (rc == 0)
-        rc = sync_at(fd, ".");
+        rc = weir_directory_sync_at(fd, ".");
     close(fd);
     return rc;
 }
@@ -344,8 +327,8 @@ int weir_output_folder_sync(const struct weir_output_folder *folder)
 {
     int rc = sync_kcore(folder->fd);
     if (rc == 0)
-        rc = sync_at(folder->fd, ".");
-    return rc < 0 ? rc : sync_at(folder->parent_fd, ".");
+        rc = weir_directory_sync_at(folder->fd, ".");
+    return rc < 0 ? rc : weir_directory_sync_at(folder->parent_fd, ".");
 }
 
 void weir_output_folder_close(struct weir_output_folder *folder)

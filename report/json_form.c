@@ -49,19 +49,24 @@ static void append_machine(struct form *form)
     weir_machine_command_append(form->out, input);
 }
 
-static void append_notes(struct form *form)
+/* Appends the lines of a text as strings of an array. */
+static void append_lines(struct form *form, const char *line)
 {
-    struct weir_buf notes = WEIR_BUF_INIT;
-    weir_digest_notes(form->digest, &notes);
-    weir_buf_printf(form->out, ",\"notes\":[");
-    bool is_first = true;
-    for (const char *line = weir_buf_str(&notes); line && *line; is_first = false) {
+    for (bool is_first = true; line && *line; is_first = false) {
         size_t length = strcspn(line, "\n");
         if (!is_first)
             weir_buf_append_u8(form->out, ',');
         weir_text_append_json(form->out, line, length);
         line += length + (line[length] == '\n');
     }
+}
+
+static void append_notes(struct form *form)
+{
+    struct weir_buf notes = WEIR_BUF_INIT;
+    weir_digest_notes(form->digest, &notes);
+    weir_buf_printf(form->out, ",\"notes\":[");
+    append_lines(form, weir_buf_str(&notes));
     weir_buf_append_u8(form->out, ']');
     weir_buf_fini(&notes);
 }
@@ -336,14 +341,7 @@ static void append_remedies(struct form *form)
     struct weir_buf remedies = WEIR_BUF_INIT;
     weir_digest_remedies(form->digest, &remedies);
     weir_buf_printf(form->out, "]},\"remedies\":[");
-    bool is_first = true;
-    for (const char *line = weir_buf_str(&remedies); line && *line; is_first = false) {
-        size_t length = strcspn(line, "\n");
-        if (!is_first)
-            weir_buf_append_u8(form->out, ',');
-        weir_text_append_json(form->out, line, length);
-        line += length + (line[length] == '\n');
-    }
+    append_lines(form, weir_buf_str(&remedies));
     weir_buf_printf(form->out, "]},");
     weir_buf_fini(&remedies);
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/directory.h"
 #include "base/regular_file.h"
 #include "format/elf_symbols.h"
 #include "format/text_symbols.h"
@@ -109,8 +110,7 @@ static bool begins(const char *text, const char *start)
 /* "/lib/modules/6.1/kernel/fs/ext4/ext4.ko.xz" is the module [ext4]; names of modules have no '-'. */
 static void name_module(const char *path, char *name, size_t bytes)
 {
-    const char *slash = strrchr(path, '/');
-    const char *base = slash ? slash + 1 : path;
+    const char *base = weir_path_name(path);
     const char *end = strstr(base, ".ko");
     int length = end ? (int)(end - base) : (int)strnlen(base, NAME_MAX);
     if (base[0] == '[')

@@ -17,34 +17,33 @@ static inline uint16_t weir_dwarf_u16(struct weir_cursor *cursor)
     return bytes ? weir_load_u16(bytes) : 0;
 }
 
-/* Takes an unsigned LEB128 number; bits beyond 64 are dropped. */
-static inline uint64_t weir_dwarf_uleb(struct weir_cursor *cursor)
+/* Takes the bits of a LEB128 number; bits beyond 64 are dropped. *shift: how many there are, 64 at least if more.
+ * *last: the last byte. */
+static inline uint64_t weir_dwarf_leb(struct weir_cursor *cursor, unsigned *shift, uint8_t *last)
 {
     uint64_t value = 0;
-    uint8_t byte;
-    unsigned shift = 0;
+    *shift = 0;
     do {
-        byte = weir_dwarf_u8(cursor);
-        value |= shift < 64 ? (uint64_t)(byte & 0x7f) << shift : 0;
-        shift += shift < 64 ? 7 : 0;
-    } while (byte & 0x80);
+        *last = weir_dwarf_u8(cursor);
+        value |= *shift < 64 ? (uint64_t)(*last & 0x7f) << *shift : 0;
+        *shift += *shift < 64 ? 7 : 0;
+    } while (*last & 0x80);
     return value;
 }
 
-/* Takes a signed LEB128 number; bits beyond 64 are dropped. */
+static inline uint64_t weir_dwarf_uleb(struct weir_cursor *cursor)
+{
+    unsigned shift;
+    uint8_t last;
+    return weir_dwarf_leb(cursor, &shift, &last);
+}
+
 static inline int64_t weir_dwarf_sleb(struct weir_cursor *cursor)
 {
-    uint64_t value = 0;
-    uint8_t byte;
-    unsigned shift = 0;
-    do {
-        byte = weir_dwarf_u8(cursor);
-        value |= shift < 64 ? (uint64_t)(byte & 0x7f) << shift : 0;
-        shift += shift < 64 ? 7 : 0;
-    } while (byte & 0x80);
-    if (shift < 64 && (byte & 0x40))
-        value |= UINT64_MAX << shift;
-    return (int64_t)value;
+    unsigned shift;
+    uint8_t last;
+    uint64_t value = weir_dwarf_leb(cursor, &shift, &last);
+    return (int64_t)(shift < 64 && (last & 0x40) ? value | UINT64_MAX << shift : value);
 }
 
 #endif

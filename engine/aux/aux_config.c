@@ -16,13 +16,6 @@
 #define PT_MODE_HOST_GUEST 1
 #define TEXT_BYTES         256
 
-static uint64_t number_or(const struct weir_pmu_list *pmus, const struct weir_pmu *pmu, const char *file, int base,
-                          uint64_t otherwise)
-{
-    uint64_t value;
-    return weir_pmu_number(pmus, pmu, file, base, &value) ? value : otherwise;
-}
-
 /* ---- intel_pt ---- */
 
 /* The value of a field of the config, whose bits may lie apart. */
@@ -57,7 +50,7 @@ static void print_values(char text[TEXT_BYTES], uint64_t valid)
 static int check_period(const struct weir_event *event, const struct weir_pmu_list *pmus, const struct weir_pmu *pmu,
                         const char *name, const char *caps, const char *supported, struct weir_error *err)
 {
-    uint64_t valid = number_or(pmus, pmu, supported, 10, 1) ? number_or(pmus, pmu, caps, 16, 0) : 0;
+    uint64_t valid = weir_pmu_number_or(pmus, pmu, supported, 10, 1) ? weir_pmu_number_or(pmus, pmu, caps, 16, 0) : 0;
     valid |= 1;
     uint64_t value = field_of(event->attr.config, weir_pmu_format_bits(pmu, name));
     if (value < 64 && valid >> value & 1)
@@ -98,7 +91,7 @@ static int complete_intel_pt(struct weir_event *event, const struct weir_pmu_lis
 uint64_t weir_aux_config_psb_bytes(const struct weir_event *event, const struct weir_pmu_list *pmus,
                                    const struct weir_pmu *pmu)
 {
-    if (!number_or(pmus, pmu, "caps/topa_multiple_entries", 10, 0))
+    if (!weir_pmu_number_or(pmus, pmu, "caps/topa_multiple_entries", 10, 0))
         return PSB_BYTES_EARLY;
     return UINT64_C(1) << (field_of(event->attr.config, weir_pmu_format_bits(pmu, "psb_period")) + PSB_PERIOD_SHIFT);
 }

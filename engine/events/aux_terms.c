@@ -18,13 +18,6 @@ enum weir_aux_kind weir_aux_terms_kind(const char *pmu_name)
     return strncmp(pmu_name, SPE_PREFIX, strlen(SPE_PREFIX)) == 0 ? WEIR_AUX_KIND_ARM_SPE : WEIR_AUX_KIND_NONE;
 }
 
-static uint64_t number_or(const struct weir_pmu_list *pmus, const struct weir_pmu *pmu, const char *file, int base,
-                          uint64_t otherwise)
-{
-    uint64_t value;
-    return weir_pmu_number(pmus, pmu, file, base, &value) ? value : otherwise;
-}
-
 /* ---- intel_pt: before its terms ---- */
 
 /* The highest available period up to the wanted one, else the lowest above it. periods: a bit for each. */
@@ -45,14 +38,14 @@ static void begin_intel_pt(struct weir_event *event, const struct weir_pmu_list 
 {
     set_term(event, pmu, "tsc", 1);
     uint64_t mtc_periods = 0;
-    if (number_or(pmus, pmu, "caps/mtc", 10, 1))
-        mtc_periods = number_or(pmus, pmu, "caps/mtc_periods", 16, 0);
+    if (weir_pmu_number_or(pmus, pmu, "caps/mtc", 10, 1))
+        mtc_periods = weir_pmu_number_or(pmus, pmu, "caps/mtc_periods", 16, 0);
     if (mtc_periods) {
         set_term(event, pmu, "mtc", 1);
         set_term(event, pmu, "mtc_period", pick_period(mtc_periods, PERIOD_PICK));
     }
-    if (mtc_periods && number_or(pmus, pmu, "caps/psb_cyc", 10, 1)) {
-        uint64_t psb_periods = number_or(pmus, pmu, "caps/psb_periods", 16, 0);
+    if (mtc_periods && weir_pmu_number_or(pmus, pmu, "caps/psb_cyc", 10, 1)) {
+        uint64_t psb_periods = weir_pmu_number_or(pmus, pmu, "caps/psb_periods", 16, 0);
         if (psb_periods)
             set_term(event, pmu, "psb_period", pick_period(psb_periods, PERIOD_PICK));
     }
@@ -71,7 +64,7 @@ bool weir_aux_terms_begin(struct weir_event *event, const struct weir_pmu_list *
         event->aux_attr.period = 1;
         return true;
     case WEIR_AUX_KIND_ARM_SPE:
-        event->aux_attr.period = number_or(pmus, pmu, "caps/min_interval", 10, SPE_PERIOD);
+        event->aux_attr.period = weir_pmu_number_or(pmus, pmu, "caps/min_interval", 10, SPE_PERIOD);
         return true;
     case WEIR_AUX_KIND_INTEL_BTS:
     case WEIR_AUX_KIND_CS_ETM:

@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/bits.h"
+#include "base/directory.h"
 #include "format/cgroup_mount.h"
 
 #define DEPTH_MAX   32u /* of folders; cgroup.max.depth has no limit */
@@ -228,8 +229,7 @@ static int too_many(const char *name, struct weir_error *err)
 /* The id in the last component of a path; the component itself where it has none. */
 static const char *id_in(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *folder = slash ? slash + 1 : path, *id = container_id(folder);
+    const char *folder = weir_path_name(path), *id = container_id(folder);
     return id ? id : folder;
 }
 

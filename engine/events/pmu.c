@@ -378,6 +378,13 @@ bool weir_pmu_number(const struct weir_pmu_list *list, const struct weir_pmu *pm
     return read_number(list, pmu->name, file, base, value);
 }
 
+uint64_t weir_pmu_number_or(const struct weir_pmu_list *list, const struct weir_pmu *pmu, const char *file, int base,
+                            uint64_t otherwise)
+{
+    uint64_t value;
+    return weir_pmu_number(list, pmu, file, base, &value) ? value : otherwise;
+}
+
 bool weir_pmu_list_number(const struct weir_pmu_list *list, const char *path, int base, uint64_t *value)
 {
     return read_number(list, ROOT, path, base, value);

@@ -89,6 +89,10 @@ unsigned weir_pmu_address_filters(const struct weir_pmu_list *list, uint32_t typ
 bool weir_pmu_number(const struct weir_pmu_list *list, const struct weir_pmu *pmu, const char *file, int base,
                      uint64_t *value);
 
+/* As weir_pmu_number(), but returns the number, or `otherwise` without it. */
+uint64_t weir_pmu_number_or(const struct weir_pmu_list *list, const struct weir_pmu *pmu, const char *file, int base,
+                            uint64_t otherwise);
+
 /* Reads a number from another file of the same sysfs. path: below its root. False: no such file, or not a number. */
 bool weir_pmu_list_number(const struct weir_pmu_list *list, const char *path, int base, uint64_t *value);
 

@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "base/directory.h"
 #include "engine/drain/record_rename.h"
 #include "engine/kernel/timer.h"
 #include "engine/session/file_series_internal.h"
@@ -47,8 +48,7 @@ static void show(struct weir_file_series *series)
 {
     struct weir_record_file *file = series->current;
     struct weir_error err = {0};
-    const char *slash = strrchr(file->path, '/');
-    if (weir_output_file_rename(weir_output_file_of(file->output), slash ? slash + 1 : file->path, &err) < 0 &&
+    if (weir_output_file_rename(weir_output_file_of(file->output), weir_path_name(file->path), &err) < 0 &&
         err.code != -ENOENT)
         weir_notice(notices_of(series), WEIR_NOTICE_WARNING, "%s", err.what);
 }

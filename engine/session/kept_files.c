@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/bits.h"
 #include "base/clock.h"
+#include "base/directory.h"
 
 #define WAIT_NS       (100 * WEIR_NS_PER_MS)
 #define TELL_AFTER_NS (3 * WEIR_NS_PER_S)
@@ -54,18 +55,12 @@ int weir_kept_files_new(struct weir_kept_files **made, const struct weir_kept_fi
 
 /* ---- how many ---- */
 
-static const char *name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Whether the name still leads to this file, and not to another one. The name, not the path: the owner of a directory
  * on the way may have moved it. */
 static bool is_there(const struct weir_kept_files *kept, const struct kept_file *file)
 {
     struct stat st;
-    return fstatat(kept->directory_fd, name_of(file->path), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+    return fstatat(kept->directory_fd, weir_path_name(file->path), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
            st.st_dev == file->device && st.st_ino == file->inode;
 }
 
@@ -73,7 +68,7 @@ static void remove_file(struct weir_kept_files *kept, const struct kept_file *fi
 {
     if (file->lasting || !is_there(kept, file))
         return;
-    if (unlinkat(kept->directory_fd, name_of(file->path), 0) < 0) {
+    if (unlinkat(kept->directory_fd, weir_path_name(file->path), 0) < 0) {
         weir_notice(kept->setup.notices, WEIR_NOTICE_WARNING, "cannot remove '%s': %s", file->path, strerror(errno));
         return;
     }
@@ -111,8 +106,8 @@ static void note(struct weir_kept_files *kept, const struct weir_record_file *fi
     const char *path = weir_output_file_path(weir_output_file_of(file->output));
     struct stat st;
     if ((kept->setup.most == 0 && !kept->setup.droppable) || (kept->setup.whole_only && file->broken) ||
-        !take_directory(kept, file) || fstatat(kept->directory_fd, name_of(path), &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-        !S_ISREG(st.st_mode))
+        !take_directory(kept, file) ||
+        fstatat(kept->directory_fd, weir_path_name(path), &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
         return;
     struct kept_file *files = weir_array_grow(kept->files, sizeof(*files), kept->count, 1, &kept->room);
     char *copy = files ? strdup(path) : NULL;
@@ -333,8 +328,8 @@ int weir_kept_files_pass_name(struct weir_kept_files *kept, struct weir_record_f
     struct kept_file *newest = kept->count > 0 ? &kept->files[kept->count - 1] : NULL;
     if (!newest)
         return weir_error_set(err, -ENOENT, "'%s' has no snapshot, and no other file has a whole one", file->path);
-    int result = weir_output_file_pass_name(weir_output_file_of(file->output), name_of(newest->path), newest->device,
-                                            newest->inode);
+    int result = weir_output_file_pass_name(weir_output_file_of(file->output), weir_path_name(newest->path),
+                                            newest->device, newest->inode);
     if (result == -ENOENT && !is_there(kept, newest)) {
         weir_error_set(err, result, "'%s' has no snapshot, and '%s' has been removed", file->path, newest->path);
         free(newest->path);

@@ -179,8 +179,7 @@ static void on_timer(void *ctx, short revents)
 /* The file's name without its ending. */
 static char *name_of(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = weir_path_name(path);
     return strndup(name, strlen(name) - strlen(WEIR_METRICS_SUFFIX));
 }
 

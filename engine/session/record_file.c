@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "base/directory.h"
 #include "engine/aux/aux_index.h"
 #include "engine/drain/pipeline.h"
 #include "format/early_features.h"
@@ -56,8 +57,7 @@ void weir_record_file_stamp(struct weir_record_file *file, const struct weir_clo
 
 int weir_record_file_rename(struct weir_record_file *file, const char *prefix, struct weir_error *err)
 {
-    const char *slash = strrchr(file->path, '/');
-    const char *base = slash ? slash + 1 : file->path;
+    const char *base = weir_path_name(file->path);
     char name[PATH_MAX];
     weir_assert(file->stamp[0]);
     struct weir_error why = {0};
@@ -76,9 +76,8 @@ int weir_record_file_rename(struct weir_record_file *file, const char *prefix, s
 
 int weir_record_file_check_name(const char *path, const char *prefix, struct weir_error *err)
 {
-    const char *slash = strrchr(path, '/');
     size_t most = NAME_MAX - SUFFIX_BYTES - strlen(prefix);
-    if (strlen(slash ? slash + 1 : path) <= most)
+    if (strlen(weir_path_name(path)) <= most)
         return 0;
     weir_error_set(err, -ENAMETOOLONG, "the name of output '%s' is too long: its files get their time behind it", path);
     weir_error_hint(err, "a name of at most %zu bytes leaves room for that", most);

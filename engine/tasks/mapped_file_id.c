@@ -16,6 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/directory.h"
 #include "base/regular_file.h"
 #include "format/build_id.h"
 
@@ -76,8 +77,7 @@ int weir_mapped_file_open(const struct weir_mapped_file *file, const char *name,
 /* The name of a module in sysfs, from "[name]" or ".../na-me.ko.xz". */
 static bool module_name(const char *name, char *module, size_t bytes)
 {
-    const char *base = strrchr(name, '/');
-    base = base ? base + 1 : name;
+    const char *base = weir_path_name(name);
     base += base[0] == '[';
     size_t length = strcspn(base, ".]");
     if (length == 0 || length >= bytes)
