@@ -2,9 +2,10 @@
  * One step of the stage (chunk_stage.h) that rewrites the records of a chunk where they lie. A recording names its
  * steps in their order; each worker of the stage has a state of its own for each step.
  *
- * rewrite() may change, drop and shorten records, and sets chunk->used. It needs no more room than it has read: the
- * record that it writes ends at or before the end of the record that it reads. It keeps the order of records, and gives
- * none a time outside of those that the chunk had. Each sample that goes in comes out or is counted by the step.
+ * rewrite() may change, drop and shorten records, and sets chunk->used, which stays within the bytes of a chunk
+ * (begin()). A step without memory of its own needs no more room than it has read: the record that it writes ends at or
+ * before the end of the record that it reads. It keeps the order of records, and gives none a time outside of those
+ * that the chunk had. Each sample that goes in comes out or is counted by the step.
  *
  * Steps see chunks of data only, in no promised order: a reader's chunks may meet several workers at once. So a step
  * knows nothing of the chunk before. There are no round marks in the chunk (weir_modes_make_marks()).

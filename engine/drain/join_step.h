@@ -1,0 +1,74 @@
+/*
+ * Joining of call chains that the kernel writes in two records (--call-graph fp,defer), as a step of the stage
+ * (chunk_rewriter.h). A sample holds the kernel's part, PERF_CONTEXT_USER_DEFERRED and a cookie. When the task returns
+ * to user space, the kernel writes a CALLCHAIN_DEFERRED record with that cookie and the user's frames. One record
+ * serves all samples of one stay in the kernel; it can also stand before a sample that comes late in that stay.
+ *
+ *     the record is in the same chunk    the sample's chain becomes kernel's part, PERF_CONTEXT_USER, user's frames
+ *     it is not, or has no frames, or    mark and cookie go: the kernel's part stays. A sample that was taken in user
+ *     the joined sample has no room      space gets PERF_CONTEXT_USER and its own address
+ *
+ * The records go. So consumers that know neither the mark nor the record read the file: perf before 6.19 throws away a
+ * chain with a mark that it does not know. Every sample that goes in comes out, and the counts say how.
+ *
+ * Samples that share a record may need more bytes than their chunk had. So each worker writes to a buffer of a chunk's
+ * size and copies the result back. A sample is joined if the rest of the chunk has room behind it in any case.
+ *
+ * The counts are relaxed: each stands for itself. Workers add to them once per chunk, and any thread may read them.
+ *
+ * Source: get_perf_callchain() in kernel/events/callchain.c, perf_callchain_deferred_output() in kernel/events/core.c
+ * and kernel/unwind/deferred.c of Linux 6.19.
+ */
+#ifndef WEIR_ENGINE_DRAIN_JOIN_STEP_H
+#define WEIR_ENGINE_DRAIN_JOIN_STEP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/drain/chunk_rewriter.h"
+#include "engine/drain/record_walk.h"
+#include "engine/events/event_list.h"
+#include "format/joined_sum.h"
+#include "format/sample_layout.h"
+
+struct weir_join_step_setup {
+    struct weir_walk_layout layout;
+    const struct weir_event_list *list; /* borrowed for the call; the attrs are complete */
+};
+
+struct weir_join_step_event {
+    struct weir_sample_layout layout;
+    bool is_deferred; /* the kernel may defer the user part of its chains */
+};
+
+enum weir_join_count { /* the words of struct weir_joined_sum */
+    WEIR_JOIN_SAMPLES,
+    WEIR_JOIN_JOINED,
+    WEIR_JOIN_APART,
+    WEIR_JOIN_UNREADABLE,
+    WEIR_JOIN_NO_ROOM,
+    WEIR_JOIN_RECORDS,
+    WEIR_JOIN_UNUSED,
+    WEIR_JOIN_COUNTS,
+};
+
+struct weir_join_step {
+    struct weir_walk_layout layout;
+    struct weir_sample_layout record_layout; /* of the event that the records come from: their trailer */
+    unsigned event_count;
+    struct weir_join_step_event *events; /* owned; by event */
+    _Atomic uint64_t counts[WEIR_JOIN_COUNTS];
+};
+
+/* 0 or -ENOMEM. fini() takes a struct of zeros. */
+int weir_join_step_init(struct weir_join_step *step, const struct weir_join_step_setup *setup);
+void weir_join_step_fini(struct weir_join_step *step);
+
+/* Returns the rewriting step, which borrows `step`. NULL: the step's memory can be asked for, and nothing else. */
+struct weir_chunk_rewriter weir_join_step_rewriter(const struct weir_join_step *step);
+
+/* Returns all counts. Any thread. */
+struct weir_joined_sum weir_join_step_sum(const struct weir_join_step *step);
+
+#endif
