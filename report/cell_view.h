@@ -1,6 +1,6 @@
 /*
- * A bounded view of a fold's cells: what a page can hold. Time becomes coarser, by doubling the step, until the cells
- * are few enough; only if all time in one step is still too much, stacks are cut to their outermost calls. Counts and
+ * A bounded view of a fold's cells: as many as a page can hold. The step of time is doubled until the cells are few
+ * enough. If one step for all time still has too many cells, stacks are cut to their outermost calls. Counts and
  * weights stay whole. One thread; allocates.
  */
 #ifndef WEIR_REPORT_CELL_VIEW_H

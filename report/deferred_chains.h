@@ -1,8 +1,8 @@
 /*
- * The user's parts of call chains that the kernel writes later than their samples, when the task returns to user space
- * (--call-graph fp,defer of perf 6.19): a sample's chain ends with PERF_CONTEXT_USER_DEFERRED and a cookie, and a
- * CALLCHAIN_DEFERRED record of the same task has the words for that cookie. One record serves all samples of one stay
- * in the kernel.
+ * Deferred call chains (--call-graph fp,defer of perf 6.19): the kernel writes the user's part of a chain later than
+ * the sample, when the task returns to user space. The sample's chain ends with PERF_CONTEXT_USER_DEFERRED and a
+ * cookie. A CALLCHAIN_DEFERRED record of the same task has the words for that cookie, for all samples of one stay in
+ * the kernel.
  *
  * The survey notes the records, and the threads that fold find them by cookie: so it does not matter how much later
  * they come. One thread notes; any number of threads find once nobody notes any more.

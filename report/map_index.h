@@ -1,8 +1,8 @@
 /*
  * Which mapping covered an address at a time. A later mapping covers what an earlier one had there, as in the kernel.
  *
- * Build once, then any thread may search. A segment tree over the mappings' ends keeps each mapping in O(log n) nodes,
- * so that no order of mappings, however hostile, needs more than n log n memory, or more than log(n)^2 steps.
+ * Build once, then any thread may search. A segment tree over the mappings' ends keeps each mapping in O(log n) nodes.
+ * So no order of mappings, however hostile, needs more than n log n memory, or more than log(n)^2 steps.
  * Source: Bentley, "Algorithms for Klee's rectangle problems", 1977.
  */
 #ifndef WEIR_REPORT_MAP_INDEX_H

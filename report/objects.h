@@ -2,8 +2,8 @@
  * Objects: what can be mapped and has symbols. Files, the kernel and its modules, the vDSO, generated code.
  *
  * One thread adds objects. Then any number of threads may resolve addresses: the first that needs an object's symbols
- * loads them, once, while others that need the same object wait. Loading opens files by names from the recording, for
- * reading and only regular ones; a file whose build id is not the recorded one is not used.
+ * loads them, once, while others that need the same object wait. The loading thread opens regular files only, by names
+ * from the recording, for reading. It uses no file whose build id differs from the recorded one.
  */
 #ifndef WEIR_REPORT_OBJECTS_H
 #define WEIR_REPORT_OBJECTS_H

@@ -1,9 +1,9 @@
 /*
- * The second pass over a recording: every sample is understood and folded. The calling thread reads; as many threads as
- * there are CPUs parse, resolve and fold, each into a fold of its own, and the caller merges at the end.
+ * The second pass over a recording parses and folds every sample. The calling thread reads. As many threads as there
+ * are CPUs parse, resolve and fold, each into a fold of its own; the caller merges the folds at the end.
  *
- * Batches of samples go to the threads and come back empty through one queue with a lock; a batch holds 1 MiB, so that
- * the lock is taken about once in ten thousand samples. Memory: two batches per thread and the bounds of the folds.
+ * Batches of samples go to the threads and come back empty through one queue with a lock. A batch holds 1 MiB, so a
+ * thread takes the lock about once in ten thousand samples. Memory: two batches per thread and the bounds of the folds.
  */
 #ifndef WEIR_REPORT_SAMPLING_H
 #define WEIR_REPORT_SAMPLING_H

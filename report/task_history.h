@@ -1,12 +1,12 @@
 /*
- * Tasks over time: what each was called, and what each process had mapped. Made from all side records of a recording;
- * then each sample finds its name and its mappings by its own time, wherever it lies in the file.
+ * Tasks over time: the names of each task, and the mappings of each process, from all side records of a recording. A
+ * sample then finds its name and mappings by its time, wherever the sample lies in the file.
  *
  * Three phases. (1) note: side records and the tasks of samples, in the order of the file; one thread. (2) build: one
  * thread. (3) find: any number of threads, nothing changes.
  *
- * The rules are perf's: a child has its parent's name and mappings at the fork; a new program's mappings cover the old
- * ones; a task has its first known name from its beginning. Source: machine__process_*_event(), thread__fork() and
+ * The rules are perf's. A child has its parent's name and mappings at the fork. A new program's mappings cover the old
+ * ones. A task has its first known name from its beginning. Source: machine__process_*_event(), thread__fork() and
  * ____thread__set_comm() in tools/perf/util of Linux 6.1.
  *
  * Memory: 64 bytes a side record, at most WEIR_TASK_RECORDS_MAX of them, and n log n of a process' n mappings.

@@ -1,6 +1,6 @@
 /*
- * The tables of the files that samples have needed, within a bound of memory: beyond it, the table that was used the
- * longest ago goes. Files that cannot be used are remembered, too.
+ * The tables of the files that samples have needed, within a bound of memory. Beyond the bound, the least recently used
+ * table goes. The cache also remembers files that cannot be used.
  *
  * One thread. A search that does not find the file in the cache opens and reads it: it blocks and allocates.
  */

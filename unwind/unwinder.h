@@ -8,8 +8,8 @@
  * WEIR_UNWIND_LOADS_MAX files. Memory: the tables' limit, and WEIR_UNWIND_RULES rules (4 MiB).
  *
  * The addresses are those of `perf script`: of the sampled instruction, then of each call, which is the return address
- * less one. So an address lies in the caller also if the call is its last instruction. Where a signal interrupted
- * code, the address of the interrupted instruction.
+ * less one. So an address lies in the caller also if the call is its last instruction. The frame that a signal
+ * interrupted has the address of the interrupted instruction.
  *
  * An address without a rule is unwound by the frame pointer, if that points into the stack a little above the frame
  * (as libunwind's unw_step()): generated code and Go keep frame pointers, and have no tables.

@@ -6,10 +6,10 @@
  *
  * - A stretch of the threshold or longer becomes a sample in the ring of the CPU where the stretch ends
  *   (engine/drain/off_cpu_sample.h).
- * - Shorter ones, and those that end where no event is open, are summed by task, stack, state and cgroup, in a bounded
- *   map. A stretch that finds no room there is counted.
- * - A stretch counts if it begins and ends while enabled: that of a task that is away when recording begins, or ends,
- *   is not known.
+ * - The program sums shorter stretches by task, stack, state and cgroup in a bounded map, also those that end where no
+ *   event is open. A stretch that finds no room there is counted.
+ * - A stretch counts if it begins and ends while enabled. If a task is off the CPUs when recording begins or ends, that
+ *   stretch is not known.
  * - Tasks that a recorded task makes are recorded from their first moment on. Kernel threads are not recorded.
  *
  * Main thread, then the coordinator. Set-up and end only, but for enable(), which may be called while recording.

@@ -4,14 +4,14 @@
  *     sample ──► event of its id ──► filter of that number ──► kept, or dropped and counted for the event
  *
  * A recorder loads the program with maps of its own. A user who may not load programs takes the program that root has
- * pinned in the BPF file system (`weir record --setup-filter pin`), whose maps all users share. There each filter notes
- * the process that entered it: a recorder that was killed leaves its filter behind, and another one that needs the room
- * removes it.
+ * pinned in the BPF file system (`weir record --setup-filter pin`). All users share its maps. There each filter notes
+ * the process that entered it: a recorder that was killed leaves its filter behind, and another recorder that needs the
+ * room removes it.
  *
  * The program runs from the moment at which it is attached to an event (PERF_EVENT_IOC_SET_BPF) until the event is
  * closed. Events that children inherit from then on have it, too.
  *
- * A filter of one comparison costs 74 ns a sample, that of perf 6.12 106 ns: run_time_ns / run_cnt of `bpftool prog`,
+ * A filter of one comparison costs 74 ns a sample, perf 6.12's 106 ns: run_time_ns / run_cnt of `bpftool prog`,
  * 300 000 page faults each, kernel.bpf_stats_enabled=1, Linux 6.18 on two virtual CPUs.
  *
  * Since Linux 6.2, which lends the function bpf_cast_to_kern_ctx(). Main thread, then the coordinator. The model is

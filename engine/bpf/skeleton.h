@@ -5,8 +5,8 @@
  *
  *     open ──► config ──► load ──► maps, variables ──► attach ──► (programs run) ──► detach ──► free
  *
- * A weir that was built without clang or bpftool has arrays of 0 bytes. That, a kernel without BTF, missing rights and
- * a refusal by the kernel each become one message with a hint, which names the option that wants the programs.
+ * A weir that was built without clang or bpftool has arrays of 0 bytes. An empty array, a kernel without BTF, missing
+ * rights and a refusal by the kernel each become one message with a hint. It names the option that wants the programs.
  *
  * Main thread, then the coordinator. Set-up only. Source: libbpf.h 1.1.
  */

@@ -7,21 +7,18 @@
  *
  *     the first one stays where it is, with its time     PERIOD = sum of their periods     WEIGHT = their number
  *
- * So the sum of periods is that of all samples, in the file and in each part of a report that adds up periods. A sample
- * that stays alone has WEIGHT 1. The attrs have to ask for PERIOD and WEIGHT; what the kernel writes into WEIGHT is
- * lost.
+ * So reports that add up periods show the same sums. A sample that stays alone has WEIGHT 1. The attrs have to ask for
+ * PERIOD and WEIGHT; the step overwrites the kernel's WEIGHT.
  *
- * Nothing is kept from one chunk to the next. A reader hands its chunk over at each epoch, so a chunk is the interval
- * of a busy reader that would otherwise need a table for each of its rings: the order of the file, its rounds and the
- * account of failed writes hold as without this step. An interval longer than a second needs longer epochs
- * (weir_pipeline_setup.epoch_ns).
+ * Nothing is kept from one chunk to the next, so the order of the file, its rounds and the account of failed writes
+ * hold as without this step. A reader hands its chunk over at each epoch. An interval longer than a second needs longer
+ * epochs (weir_pipeline_setup.epoch_ns).
  *
  * Each worker has one table of fixed size. A sample for which there is no place in the table goes out as it is, with
  * WEIGHT 1, and is counted.
  *
- * The counts of samples that went into others are shared by the workers and the writer, which takes some back when the
- * write of a chunk has failed: then all samples for which a lost one stands are lost. Everything else is const while
- * workers run.
+ * Workers and writer share the counts of merged samples. When the write of a chunk has failed, the writer takes its
+ * samples back: with a lost sample, all samples merged into it are lost. Everything else is const while workers run.
  */
 #ifndef WEIR_ENGINE_DRAIN_AGGREGATE_H
 #define WEIR_ENGINE_DRAIN_AGGREGATE_H

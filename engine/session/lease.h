@@ -1,6 +1,6 @@
 /*
  * --lease: a recording that nobody controls any more ends by itself. A controller renews the lease by the command
- * "lease" (control_line.h); without a renewal for its whole length, the lease runs out.
+ * "lease" (control_line.h). The lease runs out when nobody renews it for its whole length.
  *
  * Time is monotonic: time in which the machine is suspended does not count. Coordinator thread.
  */

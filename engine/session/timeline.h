@@ -10,8 +10,8 @@
  * The writer takes a record like any chunk of data: checkpoints cover it, and a stream has it, too. The sum over all
  * records is the ledger's (ledger.h).
  *
- * A second in which nothing has changed gets no record. A second without a free chunk of the pool, or while an output
- * waits for space, gets none either; the next record then covers the longer interval.
+ * A second in which nothing has changed gets no record. Nor does a second without a free chunk of the pool, or a second
+ * in which an output waits for space: the next record then covers the longer interval.
  *
  * Memory: 192 bytes for each reader, and a record of at most 64 KiB. In a file the timeline takes at most
  * WEIR_TIMELINE_FREE_BYTES and one part in WEIR_TIMELINE_SHARE of the other data, and the last record. A recording with
