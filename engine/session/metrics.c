@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/directory.h"
 #include "base/new_file.h"
 #include "base/write_whole.h"
@@ -110,14 +111,10 @@ static void *thread_main(void *argument)
 static int start_thread(struct weir_metrics_file **made, const char *path)
 {
     struct weir_metrics_file *file = calloc(1, sizeof(*file));
-    pthread_condattr_t monotonic;
     if (!file)
         return -ENOMEM;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&file->lock, NULL);
-    pthread_cond_init(&file->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    weir_condition_init(&file->changed);
     file->path = strdup(path);
     int result = file->path ? -pthread_create(&file->thread, NULL, thread_main, file) : -ENOMEM;
     if (result < 0) {
@@ -218,8 +215,7 @@ void weir_metrics_end(struct weir_metrics *metrics, const struct weir_record_res
     uint64_t until_ns = weir_clock_now_ns(&weir_clock_monotonic) + PATIENCE_NS;
     pthread_mutex_lock(&file->lock);
     while ((file->has_offer || file->writing) && weir_clock_now_ns(&weir_clock_monotonic) < until_ns && !hurried(ctx)) {
-        const struct timespec look = weir_clock_timespec(weir_clock_now_ns(&weir_clock_monotonic) + LOOK_NS);
-        pthread_cond_timedwait(&file->changed, &file->lock, &look);
+        weir_condition_await(&file->changed, &file->lock, weir_clock_now_ns(&weir_clock_monotonic) + LOOK_NS);
     }
     pthread_mutex_unlock(&file->lock);
     tell_failure(metrics);

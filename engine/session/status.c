@@ -123,64 +123,45 @@ void weir_status_gather(const struct weir_status_sources *sources, struct weir_r
 
 /* ---- places ---- */
 
-/* The functions below return one value of a place. r: its data ring; NULL: none, because its CPU is offline. */
+enum place_column {
+    PLACE_ID,
+    PLACE_NODE,
+    PLACE_PACKAGE,
+    PLACE_FILL,
+    PLACE_SAMPLES,
+    PLACE_LOST,
+};
 
-static const struct weir_topology_cpu *cpu_of(const struct weir_status_sources *sources, unsigned place)
-{
-    int cpu = sources->pipeline->setup.places[place].cpu;
-    return cpu < 0 ? NULL : weir_topology_cpu(sources->plan->machine->topology, (unsigned)cpu);
-}
-
-static int64_t id_of(const struct weir_status_sources *sources, unsigned place, const struct weir_reader_ring *r)
+/* r: the data ring of the place; NULL: none, because its CPU is offline. */
+static int64_t place_value(const struct weir_status_sources *sources, enum place_column column, unsigned place,
+                           const struct weir_reader_ring *r)
 {
     const struct weir_event_place *at = &sources->pipeline->setup.places[place];
-    (void)r;
-    return at->cpu < 0 ? at->task : at->cpu;
-}
-
-static int64_t node_of(const struct weir_status_sources *sources, unsigned place, const struct weir_reader_ring *r)
-{
-    const struct weir_topology_cpu *cpu = cpu_of(sources, place);
-    (void)r;
-    return cpu ? cpu->node : 0;
-}
-
-static int64_t package_of(const struct weir_status_sources *sources, unsigned place, const struct weir_reader_ring *r)
-{
-    const struct weir_topology_cpu *cpu = cpu_of(sources, place);
-    (void)r;
-    return cpu ? cpu->package : 0;
-}
-
-static int64_t fill_of(const struct weir_status_sources *sources, unsigned place, const struct weir_reader_ring *r)
-{
-    (void)sources;
-    (void)place;
-    return r ? (int64_t)fill_per_mille(r) : -1;
-}
-
-static int64_t samples_of(const struct weir_status_sources *sources, unsigned place, const struct weir_reader_ring *r)
-{
-    (void)sources;
-    (void)place;
-    return r ? (int64_t)atomic_load_explicit(&r->told_samples, memory_order_relaxed) : 0; /* relaxed: sum_readers() */
-}
-
-static int64_t lost_of(const struct weir_status_sources *sources, unsigned place, const struct weir_reader_ring *r)
-{
-    (void)sources;
-    (void)place;
-    return r ? (int64_t)atomic_load_explicit(&r->told_lost, memory_order_relaxed) : 0; /* relaxed: sum_readers() */
+    const struct weir_topology_cpu *cpu =
+        at->cpu < 0 ? NULL : weir_topology_cpu(sources->plan->machine->topology, (unsigned)at->cpu);
+    switch (column) {
+    case PLACE_ID:
+        return at->cpu < 0 ? at->task : at->cpu;
+    case PLACE_NODE:
+        return cpu ? cpu->node : 0;
+    case PLACE_PACKAGE:
+        return cpu ? cpu->package : 0;
+    case PLACE_FILL:
+        return r ? (int64_t)fill_per_mille(r) : -1;
+    case PLACE_SAMPLES:
+        return r ? (int64_t)atomic_load_explicit(&r->told_samples, memory_order_relaxed) : 0; /* as in sum_readers() */
+    case PLACE_LOST:
+        return r ? (int64_t)atomic_load_explicit(&r->told_lost, memory_order_relaxed) : 0; /* relaxed: likewise */
+    }
+    return 0;
 }
 
 static void append_places(const struct weir_status_sources *sources, struct weir_buf *out)
 {
-    static const struct {
-        const char *name;
-        int64_t (*value)(const struct weir_status_sources *sources, unsigned place, const struct weir_reader_ring *r);
-    } columns[] = {
-        {"id", id_of},           {"node", node_of}, {"package", package_of}, {"fill_per_mille", fill_of},
-        {"samples", samples_of}, {"lost", lost_of},
+    static const char *const names[] = {
+        [PLACE_ID] = "id",           [PLACE_NODE] = "node",
+        [PLACE_PACKAGE] = "package", [PLACE_FILL] = "fill_per_mille",
+        [PLACE_SAMPLES] = "samples", [PLACE_LOST] = "lost",
     };
     const struct weir_pipeline *pipeline = sources->pipeline;
     unsigned count = pipeline->setup.place_count;
@@ -198,10 +179,11 @@ static void append_places(const struct weir_status_sources *sources, struct weir
     }
     weir_buf_printf(out, ",\"places\":{\"kind\":\"%s\"",
                     count > 0 && pipeline->setup.places[0].cpu < 0 ? "task" : "cpu");
-    for (size_t column = 0; column < WEIR_ARRAY_COUNT(columns); column++) {
-        weir_buf_printf(out, ",\"%s\":[", columns[column].name);
+    for (size_t column = 0; column < WEIR_ARRAY_COUNT(names); column++) {
+        weir_buf_printf(out, ",\"%s\":[", names[column]);
         for (unsigned place = 0; place < count; place++)
-            weir_buf_printf(out, "%s%" PRId64, place ? "," : "", columns[column].value(sources, place, rings[place]));
+            weir_buf_printf(out, "%s%" PRId64, place ? "," : "",
+                            place_value(sources, (enum place_column)column, place, rings[place]));
         weir_buf_append_u8(out, ']');
     }
     weir_buf_append_u8(out, '}');

@@ -13,6 +13,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/regular_file.h"
 #include "base/write_whole.h"
 #include "engine/kernel/privileges.h"
@@ -89,13 +90,9 @@ int weir_file_opener_new(struct weir_file_opener **made, const struct weir_file_
     opener->setup.open = setup->open ? setup->open : weir_mapped_file_open;
     opener->vdso_fd = make_vdso();
     opener->holders = 1;
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&opener->lock, NULL);
     pthread_cond_init(&opener->work, NULL);
-    pthread_cond_init(&opener->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    weir_condition_init(&opener->changed);
     *made = opener;
     return 0;
 }
@@ -208,9 +205,8 @@ static struct request *place_request(struct weir_file_opener *opener, uint32_t n
 /* Waits for the result, or the bound. Under the lock. */
 static int await(struct weir_file_opener *opener, struct request *request, uint64_t until_ns)
 {
-    const struct timespec until = weir_clock_timespec(until_ns);
     while (request->state != DONE) {
-        if (pthread_cond_timedwait(&opener->changed, &opener->lock, &until) == ETIMEDOUT)
+        if (weir_condition_await(&opener->changed, &opener->lock, until_ns) == ETIMEDOUT)
             break;
     }
     int result = request->state == DONE ? request->result : -ETIMEDOUT;

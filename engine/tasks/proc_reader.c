@@ -13,6 +13,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "base/condition.h"
 #include "engine/kernel/privileges.h"
 
 struct weir_proc_reader {
@@ -107,12 +108,8 @@ int weir_proc_reader_start(struct weir_proc_reader **made, const struct weir_syn
         return -ENOMEM;
     reader->options = *options;
     reader->options.notices = NULL; /* the sink may be gone before the thread ends */
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&reader->lock, NULL);
-    pthread_cond_init(&reader->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    weir_condition_init(&reader->changed);
     int result = -pthread_create(&reader->thread, NULL, thread_main, reader);
     if (result < 0) {
         release(reader);
@@ -148,8 +145,7 @@ static void await(struct weir_proc_reader *reader, unsigned hang_ms)
             reader->result = -ETIMEDOUT;
             break;
         }
-        const struct timespec until = weir_clock_timespec(end_ns);
-        pthread_cond_timedwait(&reader->changed, &reader->lock, &until);
+        weir_condition_await(&reader->changed, &reader->lock, end_ns);
     }
 }
 

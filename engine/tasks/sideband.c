@@ -14,6 +14,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "base/clock.h"
+#include "base/condition.h"
 #include "engine/kernel/privileges.h"
 #include "engine/kernel/test_point.h"
 #include "engine/tasks/sideband_internal.h"
@@ -64,12 +65,8 @@ int weir_sideband_new(struct weir_sideband **made, const struct weir_sideband_se
     weir_side_queue_init(&sideband->queue);
     pthread_mutex_init(&sideband->feed_lock, NULL);
     pthread_mutex_init(&sideband->lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&sideband->changed, &monotonic);
+    weir_condition_init(&sideband->changed);
     pthread_cond_init(&sideband->unread, NULL);
-    pthread_condattr_destroy(&monotonic);
 
     int result = init_tees(sideband);
     if (result < 0)
@@ -248,9 +245,8 @@ void weir_sideband_lock(struct weir_sideband *sideband, const struct weir_sideba
 /* Waits for `changed`, at most ms. Under the lock, which it releases meanwhile. */
 static void pause_for(struct weir_sideband *sideband, unsigned ms)
 {
-    uint64_t at_ns = weir_clock_now_ns(&weir_clock_monotonic) + ms * WEIR_NS_PER_MS;
-    const struct timespec at = weir_clock_timespec(at_ns);
-    pthread_cond_timedwait(&sideband->changed, &sideband->lock, &at);
+    uint64_t until_ns = weir_clock_now_ns(&weir_clock_monotonic) + ms * WEIR_NS_PER_MS;
+    weir_condition_await(&sideband->changed, &sideband->lock, until_ns);
 }
 
 /* Wakes the thread out of its sleep, if nobody has its lock. Any thread. */

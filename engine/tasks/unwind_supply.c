@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "base/condition.h"
 #include "engine/kernel/test_point.h"
 
 #define RING_PAUSE_MS 5u /* from one ring to the next */
@@ -28,12 +29,8 @@ int weir_unwind_supply_new(struct weir_unwind_supply **made, const struct weir_f
     struct weir_unwind_supply *supply = calloc(1, sizeof(*supply));
     if (!supply)
         return -ENOMEM;
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&supply->lock, NULL);
-    pthread_cond_init(&supply->ended, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    weir_condition_init(&supply->ended);
     int result = weir_mapping_history_new(&supply->history);
     if (result == 0)
         result = weir_file_opener_new(&supply->opener, opener);
@@ -95,8 +92,8 @@ static bool catch_up(void *ctx)
     while (supply->answered < look && !supply->is_in_vain && now_ns < until_ns) {
         if (supply->bell.ring)
             supply->bell.ring(supply->bell.ctx);
-        const struct timespec at = weir_clock_timespec(weir_min_u64(now_ns + RING_PAUSE_MS * WEIR_NS_PER_MS, until_ns));
-        pthread_cond_timedwait(&supply->ended, &supply->lock, &at);
+        weir_condition_await(&supply->ended, &supply->lock,
+                             weir_min_u64(now_ns + RING_PAUSE_MS * WEIR_NS_PER_MS, until_ns));
         now_ns = weir_clock_now_ns(&weir_clock_monotonic);
     }
     bool is_answered = supply->answered >= look;
