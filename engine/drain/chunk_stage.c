@@ -20,6 +20,7 @@
 #include "io/output.h"
 
 #define SLOTS_PER_WORKER 8u
+#define SLOTS_HELD       8u /* besides, of each worker: a chunk of each reader that it works for */
 #define SLOTS_MIN        16u
 #define WORKERS_MAX      16u
 #define CPUS_PER_WORKER  8u
@@ -106,9 +107,10 @@ unsigned weir_chunk_stage_default_workers(unsigned cpus)
     return (unsigned)weir_clamp_u64(cpus / CPUS_PER_WORKER, 1, WORKERS_MAX);
 }
 
-static unsigned slots_for(unsigned workers)
+static unsigned slots_for(const struct weir_chunk_stage_setup *setup)
 {
-    return (unsigned)weir_round_up_power_of_two(weir_max_u64((uint64_t)workers * SLOTS_PER_WORKER, SLOTS_MIN));
+    uint64_t workers = weir_max_u64(setup->workers, 1), each = SLOTS_PER_WORKER + (setup->holds ? SLOTS_HELD : 0);
+    return (unsigned)weir_round_up_power_of_two(weir_max_u64(workers * each, SLOTS_MIN));
 }
 
 static size_t slot_data_bytes(const struct weir_chunk_stage_setup *setup)
@@ -130,7 +132,7 @@ struct weir_chunk_stage_memory weir_chunk_stage_memory_of(const struct weir_chun
     uint64_t least = workers * (packer + states);
     return (struct weir_chunk_stage_memory){
         .least = least,
-        .most = least + (uint64_t)slots_for(workers) * slot_data_bytes(setup),
+        .most = least + (uint64_t)slots_for(setup) * slot_data_bytes(setup),
     };
 }
 
@@ -175,7 +177,7 @@ static int build(struct weir_chunk_stage *stage)
 {
     const struct weir_chunk_stage_setup *setup = &stage->setup;
     stage->worker_count = (unsigned)weir_max_u64(setup->workers, 1);
-    stage->slot_count = slots_for(stage->worker_count);
+    stage->slot_count = slots_for(setup);
     size_t slot_bytes = stage->slot_count * sizeof(*stage->slots);
     stage->slots = aligned_alloc(WEIR_CACHE_LINE_BYTES, slot_bytes);
     stage->work = calloc(stage->slot_count, sizeof(*stage->work));
@@ -294,6 +296,15 @@ static uint32_t waiting(const struct weir_chunk_stage *stage)
            atomic_load_explicit(&stage->taken, memory_order_relaxed);
 }
 
+void weir_chunk_stage_let_go(struct weir_chunk_stage *stage)
+{
+    stage->let_go = stage->submitted;
+    if (atomic_load_explicit(&stage->offered, memory_order_relaxed) == stage->listed) /* our own word */
+        return;
+    weir_test_point(WEIR_AT_STAGE_OFFER);
+    atomic_store_explicit(&stage->offered, stage->listed, memory_order_release); /* (work-offered) */
+}
+
 void weir_chunk_stage_submit(struct weir_chunk_stage *stage, struct weir_chunk *chunk, bool pressed)
 {
     weir_assert(weir_chunk_stage_can_submit(stage));
@@ -307,12 +318,11 @@ void weir_chunk_stage_submit(struct weir_chunk_stage *stage, struct weir_chunk *
     bool waits = slot->packs || (is_data && stage->setup.rewriter_count > 0);
     /* Relaxed: no worker knows the slot before it is offered. */
     atomic_store_explicit(&slot->state, waits ? WEIR_CHUNK_STAGE_WAITING : WEIR_CHUNK_STAGE_DONE, memory_order_relaxed);
-    if (!waits)
-        return;
-    uint32_t number = atomic_load_explicit(&stage->offered, memory_order_relaxed);               /* our own word */
-    atomic_store_explicit(&stage->work[number % stage->slot_count], slot, memory_order_relaxed); /* by (work-offered) */
-    weir_test_point(WEIR_AT_STAGE_OFFER);
-    atomic_store_explicit(&stage->offered, number + 1, memory_order_release); /* (work-offered) */
+    if (waits) /* relaxed: by (work-offered) */
+        atomic_store_explicit(&stage->work[stage->listed++ % stage->slot_count], slot, memory_order_relaxed);
+    bool ends_round = chunk->kind != WEIR_CHUNK_DATA;
+    if (!stage->setup.holds || ends_round || pressed || !weir_chunk_stage_can_submit(stage))
+        weir_chunk_stage_let_go(stage);
 }
 
 void weir_chunk_stage_kick(struct weir_chunk_stage *stage)
@@ -359,6 +369,15 @@ struct weir_chunk_stage_bytes weir_chunk_stage_complete(struct weir_chunk_stage 
         stage->completed++;
     const struct weir_chunk_stage_slot *slot = slot_at(stage, number); /* filled again by this thread only */
     return (struct weir_chunk_stage_bytes){.data = slot->data, .count = slot->bytes, .raw_ends = slot->raw_ends};
+}
+
+bool weir_chunk_stage_is_busy(const struct weir_chunk_stage *stage)
+{
+    if (stage->appended == stage->submitted)
+        return false;
+    /* Relaxed: (work-done) orders the bytes, for next(). */
+    return stage->appended < stage->let_go ||
+           atomic_load_explicit(&slot_at(stage, stage->appended)->state, memory_order_relaxed) == WEIR_CHUNK_STAGE_DONE;
 }
 
 unsigned weir_chunk_stage_backlog(const struct weir_chunk_stage *stage)

@@ -41,6 +41,12 @@
  * is accounted sample by sample; the number of slots bounds the chunks held that way. With a level each slot has its
  * own buffer: nothing is allocated while data flows.
  *
+ * A step that needs side records of other readers has chunks held: they are offered once a round marker or a rotation
+ * is submitted behind them. By then all readers have drained what their rings held when the round's epoch was opened
+ * (rounds.h), so that the side records before nearly all samples of the chunks are in the tees. (Those between that
+ * moment and the hand-over of a chunk may be in a ring still.) Chunks go without that when the pool is nearly empty,
+ * when all slots are taken, and at the end.
+ *
  * When the pool is nearly empty and the workers are behind, chunks go to the file uncompressed: consumers take both,
  * and no event is lost because compression is slow. No chunk passes by a rewriting step: the file's attrs describe what
  * comes out of the steps.
@@ -81,6 +87,7 @@ struct weir_chunk_stage_slot {
 struct weir_chunk_stage_setup {
     struct weir_chunk_rewriter rewriters[WEIR_CHUNK_REWRITERS_MAX]; /* in their order */
     unsigned rewriter_count;
+    bool holds;           /* chunks wait for the end of their round: the steps need side records of other readers */
     int level;            /* of zstd, 1 .. WEIR_ZSTD_LEVEL_MAX; 0: chunks are not packed */
     unsigned workers;     /* threads; 0: kick() works (tests, simulated runs) */
     uint32_t chunk_bytes; /* of the pool: the largest input */
@@ -115,6 +122,8 @@ struct weir_chunk_stage {
 
     /* Writer only; readable by others after it was joined. */
     uint64_t submitted, appended, completed;
+    uint64_t let_go; /* slots before this one are held no more */
+    uint32_t listed; /* slots in work, offered or held */
     struct weir_chunk_stage_totals totals;
 
     _Alignas(WEIR_CACHE_LINE_BYTES) _Atomic uint32_t offered; /* (work-offered) */
@@ -159,7 +168,10 @@ bool weir_chunk_stage_can_submit(const struct weir_chunk_stage *stage);
  * only the stage looks at its data. */
 void weir_chunk_stage_submit(struct weir_chunk_stage *stage, struct weir_chunk *chunk, bool pressed);
 
-/* Wakes workers for the chunks submitted since the last kick; without workers works on them now. */
+/* Offers chunks that are held. */
+void weir_chunk_stage_let_go(struct weir_chunk_stage *stage);
+
+/* Wakes workers for the chunks offered since the last kick; without workers works on them now. */
 void weir_chunk_stage_kick(struct weir_chunk_stage *stage);
 
 struct weir_chunk_stage_result { /* the next bytes of the output */
@@ -187,6 +199,9 @@ struct weir_chunk_stage_bytes weir_chunk_stage_complete(struct weir_chunk_stage 
  * chunk_rewriter.h. */
 void weir_chunk_stage_take_back(const struct weir_chunk_stage *stage, const uint8_t *records, uint64_t bytes,
                                 uint64_t *const samples[], unsigned count);
+
+/* Whether next() is to have a result without another submit(). */
+bool weir_chunk_stage_is_busy(const struct weir_chunk_stage *stage);
 
 /* Chunks submitted and not yet returned by next(). */
 unsigned weir_chunk_stage_backlog(const struct weir_chunk_stage *stage);

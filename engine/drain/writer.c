@@ -558,7 +558,7 @@ static unsigned batch(const struct weir_pool *pool)
 static bool looks_after_something(const struct weir_writer *writer)
 {
     return writer->rotation || writer->awaited > 0 || writer->checkpoint.step != WEIR_CHECKPOINT_REST ||
-           (writer->setup.stage && weir_chunk_stage_backlog(writer->setup.stage) > 0);
+           (writer->setup.stage && weir_chunk_stage_is_busy(writer->setup.stage));
 }
 
 /* Lets chunks gather. moved: the last step moved something. Returns the milliseconds that this may have taken. */
@@ -599,6 +599,8 @@ void weir_writer_run(struct weir_writer *writer)
          * stream, which may take little at a time: only this thread moves pending bytes. */
         bool full = !weir_output_can_append(writer->output) ||
                     (weir_output_is_stream(writer->output) && weir_output_pending(writer->output) > 0);
+        if (stopping && writer->setup.stage) /* no round ends any more */
+            weir_chunk_stage_let_go(writer->setup.stage);
         bool moved = weir_writer_step(writer, full || stopping ? PASS_MS : 0);
         if (stopping && weir_writer_is_idle(writer))
             return;

@@ -91,6 +91,7 @@ struct weir_chunk_stage_setup weir_recording_plan_stage(const struct weir_record
         setup.rewriters[setup.rewriter_count++] = weir_unwind_step_rewriter(steps ? steps->unwind : NULL);
     if (plan->options->samples.aggregate.interval_ns) /* after it: copies of stacks are hardly ever equal */
         setup.rewriters[setup.rewriter_count++] = weir_aggregate_rewriter(steps ? steps->aggregate : NULL);
+    setup.holds = plan->unwinds != NULL; /* a stack may need a mapping that another reader drains */
     if (weir_chunk_stage_is_needed(&setup))
         setup.workers = stage_workers(plan);
     return setup;

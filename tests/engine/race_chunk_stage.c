@@ -111,6 +111,8 @@ static void submit_all(struct race *race)
             if (race->submitted % 4 == 2)
                 weir_chunk_stage_kick(&race->stage);
         }
+        if (race->submitted == SUBMITS)
+            weir_chunk_stage_let_go(&race->stage);
         weir_chunk_stage_kick(&race->stage);
         bool any = false;
         while (weir_chunk_stage_next(&race->stage, &result)) {
@@ -127,13 +129,14 @@ static void submit_all(struct race *race)
 }
 
 /* steps: how often the rewriting step is set up; their states add up. */
-static bool start(struct race *race, unsigned workers, int level, unsigned steps)
+static bool start(struct race *race, unsigned workers, int level, unsigned steps, bool holds)
 {
     memset(race, 0, sizeof(*race));
     struct weir_error err = {0};
     const struct weir_chunk_stage_setup setup = {
         .rewriters = {halving, halving},
         .rewriter_count = steps,
+        .holds = holds,
         .level = level,
         .workers = workers,
         .chunk_bytes = CHUNK_BYTES,
@@ -151,10 +154,10 @@ static bool start(struct race *race, unsigned workers, int level, unsigned steps
     return started;
 }
 
-static int run_with(int level, unsigned steps)
+static int run_with(int level, unsigned steps, bool holds)
 {
     static struct race race;
-    if (!start(&race, WORKERS, level, steps))
+    if (!start(&race, WORKERS, level, steps, holds))
         return 1;
     submit_all(&race);
     weir_chunk_stage_stop(&race.stage);
@@ -173,7 +176,7 @@ static int run_with(int level, unsigned steps)
 static int run(void *ctx)
 {
     (void)ctx;
-    return run_with(1, 0) + run_with(0, 2) + run_with(1, 2) ? 1 : 0;
+    return run_with(1, 0, false) + run_with(0, 2, true) + run_with(1, 2, false) ? 1 : 0;
 }
 
 #ifdef WEIR_TEST_POINTS
@@ -217,7 +220,7 @@ static int end_while_one_falls_asleep(void)
 {
     static struct end end;
     pthread_t thread;
-    if (!start(&end.race, 1, 1, 0) || pthread_create(&thread, NULL, end_worker, &end) != 0)
+    if (!start(&end.race, 1, 1, 0, false) || pthread_create(&thread, NULL, end_worker, &end) != 0)
         return 1;
     bool held = parking_hold(WEIR_AT_STAGE_SLEEP);
     atomic_store_explicit(&end.held, true, memory_order_release);

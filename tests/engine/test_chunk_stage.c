@@ -308,3 +308,91 @@ Test(chunk_stage, rewritten_bytes_are_what_is_compressed)
     cr_expect_eq(rig.stage.totals.raw_bytes, 4096 - 1024 - 8);
     fini(&rig);
 }
+
+/* ---- chunks that are held ---- */
+
+static void setup_holding(struct rig *rig)
+{
+    setup_steps(rig, 0);
+    rig->stage.setup.holds = true;
+}
+
+/* How many chunks come out, each completed. */
+static unsigned count_out(struct rig *rig)
+{
+    struct weir_chunk_stage_result result;
+    unsigned count = 0;
+    weir_chunk_stage_kick(&rig->stage);
+    cr_expect_eq(weir_chunk_stage_is_busy(&rig->stage), weir_chunk_stage_next(&rig->stage, &result));
+    for (bool is_out = rig->stage.appended > rig->stage.completed; is_out; count++) {
+        weir_chunk_stage_complete(&rig->stage, result.chunk);
+        is_out = weir_chunk_stage_next(&rig->stage, &result);
+    }
+    return count;
+}
+
+/* The second chunk's reader may have mappings for the first one in its ring. */
+Test(chunk_stage, held_chunks_come_out_with_the_end_of_their_round)
+{
+    static const enum weir_chunk_kind ends[] = {WEIR_CHUNK_ROUND, WEIR_CHUNK_ROTATION};
+    for (unsigned i = 0; i < 2; i++) {
+        struct rig rig;
+        setup_holding(&rig);
+        rig.chunks[2].kind = ends[i];
+        weir_chunk_stage_submit(&rig.stage, &rig.chunks[0], false);
+        weir_chunk_stage_submit(&rig.stage, &rig.chunks[1], false);
+        cr_expect_eq(count_out(&rig), 0);
+        weir_chunk_stage_submit(&rig.stage, &rig.chunks[2], false);
+        weir_chunk_stage_submit(&rig.stage, &rig.chunks[3], false);
+        cr_expect_eq(count_out(&rig), 3, "without the one of the next round");
+        cr_expect_eq(rig.chunks[1].used, 4096 - 1024 - 8);
+        weir_chunk_stage_let_go(&rig.stage);
+        cr_expect_eq(count_out(&rig), 1);
+        fini(&rig);
+    }
+}
+
+Test(chunk_stage, held_chunks_go_when_the_pool_or_the_slots_run_out)
+{
+    struct rig rig;
+    setup_holding(&rig);
+    weir_chunk_stage_submit(&rig.stage, &rig.chunks[0], false);
+    weir_chunk_stage_submit(&rig.stage, &rig.chunks[1], true);
+    cr_expect_eq(count_out(&rig), 2);
+    for (unsigned i = 0; i < SLOTS; i++) {
+        cr_expect_eq(count_out(&rig), 0, "before chunk %u", i);
+        cr_assert(weir_chunk_stage_can_submit(&rig.stage));
+        weir_chunk_stage_submit(&rig.stage, &rig.chunks[i], false);
+    }
+    cr_expect_eq(count_out(&rig), SLOTS);
+    fini(&rig);
+}
+
+/* It waits for nobody: a train, behind which no held chunk stands. */
+Test(chunk_stage, what_no_step_works_on_is_not_held)
+{
+    struct rig rig;
+    setup_holding(&rig);
+    rig.chunks[0].opaque = true;
+    weir_chunk_stage_submit(&rig.stage, &rig.chunks[0], false);
+    weir_chunk_stage_submit(&rig.stage, &rig.chunks[1], false);
+    cr_expect_eq(count_out(&rig), 1);
+    cr_expect_eq(count_out(&rig), 0);
+    fini(&rig);
+}
+
+Test(chunk_stage, held_chunks_have_slots_of_their_own)
+{
+    struct rig rig;
+    setup_holding(&rig);
+    struct weir_chunk_stage_setup setup = rig.stage.setup;
+    fini(&rig);
+    struct weir_error err = {0};
+    setup.workers = 4;
+    for (unsigned i = 0; i < 2; i++) {
+        setup.holds = i;
+        cr_assert_eq(weir_chunk_stage_init(&rig.stage, &setup, &err), 0);
+        cr_expect_eq(rig.stage.slot_count, i ? 64 : 32);
+        weir_chunk_stage_fini(&rig.stage);
+    }
+}

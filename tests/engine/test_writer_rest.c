@@ -1,4 +1,5 @@
-/* The writer's thread between two steps: for how many chunks it parks. What its steps do: test_writer.c. */
+/* The writer's thread between two steps: for how many chunks it parks, and what it does with held ones. What
+ * its steps do: test_writer.c. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <string.h>
@@ -121,4 +122,47 @@ Test(writer_rest, idle_writer_parks_for_the_next_chunk, .timeout = 30)
     cr_assert_eq(pthread_create(&f.thread, NULL, run, &f.writer), 0);
     expect_wake_at(&f, 1);
     stop(&f);
+}
+
+/* ---- chunks that the stage holds ---- */
+
+static void *begin_nothing(const void *plan, uint32_t chunk_bytes)
+{
+    static uint8_t state;
+    (void)plan, (void)chunk_bytes;
+    return &state;
+}
+
+static void end_nothing(void *state)
+{
+    (void)state;
+}
+
+static void rewrite_nothing(void *state, struct weir_chunk *chunk, bool is_hurried)
+{
+    (void)state, (void)chunk, (void)is_hurried;
+}
+
+/* No round ends behind the last chunk. */
+Test(writer_rest, held_chunks_are_written_at_the_end, .timeout = 30)
+{
+    struct fixture f;
+    struct weir_chunk_stage stage;
+    struct weir_error err = {0};
+    const struct weir_chunk_stage_setup setup = {
+        .rewriters = {{.begin = begin_nothing, .end = end_nothing, .rewrite = rewrite_nothing}},
+        .rewriter_count = 1,
+        .holds = true,
+        .chunk_bytes = WEIR_CHUNK_MIN_BYTES,
+    };
+    fixture_init(&f, WEIR_POOL_ALL_READY);
+    cr_assert_eq(weir_chunk_stage_init(&stage, &setup, &err), 0);
+    f.writer.setup.stage = &stage;
+    push_sample(&f);
+    cr_assert_eq(pthread_create(&f.thread, NULL, run, &f.writer), 0);
+    expect_wake_at(&f, 1 + CHUNKS / 8); /* it sleeps: nothing is under way */
+    cr_expect_eq(weir_pool_free_count(&f.pool), CHUNKS - 1);
+    stop(&f);
+    cr_expect_eq(stage.completed, 1);
+    weir_chunk_stage_fini(&stage);
 }
