@@ -95,7 +95,7 @@ static int report(struct weir_report_arguments *arguments, struct weir_print *pr
     const struct weir_notice_sink notices = weir_print_sink(print);
     struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_SYMBOLS, .notices = &notices};
     const struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
-    char copies[WEIR_REPORT_RECORDINGS_MAX][PATH_MAX], cache[PATH_MAX];
+    char copies[WEIR_REPORT_RECORDINGS_MAX][PATH_MAX], cache[PATH_MAX], vdso[WEIR_VDSO_PATH_BYTES];
     int copy_fds[WEIR_REPORT_RECORDINGS_MAX];
     struct weir_error err = {0};
     const char *paths[WEIR_REPORT_RECORDINGS_MAX] = {NULL};
@@ -120,6 +120,7 @@ static int report(struct weir_report_arguments *arguments, struct weir_print *pr
         .notices = &notices,
     };
     weir_report_input_find_cache(cache, &options.places);
+    int vdso_fd = weir_report_input_open_vdso(vdso, &options.places);
     weir_build_id_of_kernel(NULL, &options.places.running_kernel); /* unknown without it */
     struct weir_debug_finder finder = {{-1, -1}, {-1, -1}};
     struct making making = {.options = &options, .print = print, .finder = &finder};
@@ -137,6 +138,8 @@ static int report(struct weir_report_arguments *arguments, struct weir_print *pr
     const char *path = strcmp(name, "-") != 0 ? name : NULL;
     int status = WEIR_EXIT_FAILURE;
     int result = weir_report_file_run(&maker, path, &status, &err);
+    if (vdso_fd >= 0)
+        close(vdso_fd);
     if (result == 0 && status == WEIR_EXIT_OK && path)
         weir_notice(&notices, WEIR_NOTICE_INFO, "the report is in %s", path);
     if (result == -EPIPE)

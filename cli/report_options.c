@@ -125,6 +125,8 @@ static const char *const description[] = {
     "Reads perf.data files, perf's directories, and streams, of weir and of perf, also damaged and unfinished ones: up "
     "to the first byte that makes no sense, which a notice names. A stream is copied into a file below TMPDIR "
     "(/var/tmp), as a recording is read twice.",
+    "Copied user stacks (--call-graph dwarf) are unwound as weir unwind does, and call stacks that the CPU recorded as "
+    "branches (--call-graph lbr) are call chains.",
     "Symbols are of the files that were mapped, if their build ids are the recorded ones, of their debug files, of "
     "perf's cache of build ids (~/.debug), of the running kernel, and of /tmp/perf-PID.map and jitdump files for code "
     "that programs have generated.",

@@ -10,17 +10,14 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/write_whole.h"
 #include "cli/answer.h"
 #include "cli/exit_status.h"
 #include "cli/reading.h"
 #include "cli/report_input.h"
 #include "cli/unwind_options.h"
-#include "format/elf_symbols.h"
 #include "format/text_out.h"
 #include "report/report_file.h"
 #include "report/unwinding.h"
@@ -36,9 +33,10 @@ struct making { /* what the child needs */
 
 static void append_file(struct weir_buf *text, const char *path, const struct weir_unwinding_result *result)
 {
+    const struct weir_unwound_counts *counts = &result->counts;
     weir_buf_printf(text, "[ weir unwind: %" PRIu64 " samples, %.1f user frames each of %" PRIu64 " stacks, in ",
-                    result->samples, result->unwound ? (double)result->frames / (double)result->unwound : 0.0,
-                    result->unwound);
+                    result->samples, counts->unwound ? (double)counts->frames / (double)counts->unwound : 0.0,
+                    counts->unwound);
     weir_text_append(text, path, strlen(path));
     weir_buf_printf(text, ": %.1f MB became %.1f MB ]\n", (double)result->read_bytes / 1e6,
                     (double)result->written_bytes / 1e6);
@@ -49,8 +47,8 @@ static void print_summary(const struct making *making, const struct weir_unwindi
     struct weir_buf text = WEIR_BUF_INIT;
     append_file(&text, making->output_path, result);
     for (unsigned end = 0; end < WEIR_UNWIND_ENDS; end++) {
-        if (result->ends[end] > 0)
-            weir_buf_printf(&text, "[ weir unwind: %" PRIu64 " stacks %s ]\n", result->ends[end],
+        if (result->counts.ends[end] > 0)
+            weir_buf_printf(&text, "[ weir unwind: %" PRIu64 " stacks %s ]\n", result->counts.ends[end],
                             weir_unwind_end_text(end));
     }
     weir_print_lines(making->print, weir_buf_str(&text));
@@ -85,24 +83,9 @@ static int make(void *ctx, int fd)
     return WEIR_EXIT_OK;
 }
 
-/* Makes a file of this process' vDSO, as the sandbox makes none. fd -1: there is none. */
-static int open_vdso(char path[64])
-{
-    size_t bytes;
-    const void *image = weir_vdso_image(&bytes);
-    int fd = image ? memfd_create("weir-vdso", MFD_CLOEXEC) : -1;
-    if (fd >= 0 && weir_write_whole(fd, image, bytes) < 0) {
-        close(fd);
-        fd = -1;
-    }
-    if (fd >= 0)
-        snprintf(path, 64, "/proc/self/fd/%d", fd);
-    return fd;
-}
-
 static int unwind(const struct weir_unwind_arguments *arguments, struct weir_print *print)
 {
-    char copy[PATH_MAX], cache[PATH_MAX], default_path[PATH_MAX], vdso[64];
+    char copy[PATH_MAX], cache[PATH_MAX], default_path[PATH_MAX], vdso[WEIR_VDSO_PATH_BYTES];
     int copy_fd, status = WEIR_EXIT_FAILURE;
     struct weir_error err = {0};
     struct weir_unwinding_options options = {
@@ -114,8 +97,7 @@ static int unwind(const struct weir_unwind_arguments *arguments, struct weir_pri
     if (weir_report_input_spool(&options.path, copy, &copy_fd, &err) < 0)
         return weir_answer_refusal(print, err.code, &err);
     weir_report_input_find_cache(cache, &options.places);
-    int vdso_fd = open_vdso(vdso);
-    options.places.vdso = vdso_fd >= 0 ? vdso : NULL;
+    int vdso_fd = weir_report_input_open_vdso(vdso, &options.places);
     struct making making = {.options = &options,
                             .output_path = arguments->output_path ? arguments->output_path : default_path,
                             .print = print};

@@ -2,6 +2,9 @@
 #include "report/digest.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+#include "format/text_out.h"
 
 #define UNKNOWN "[unknown]"
 
@@ -53,6 +56,27 @@ static void append_failures(struct weir_buf *out, uint64_t count, const char *re
         weir_buf_printf(out, "no symbols of %" PRIu64 " file%s: %s\n", count, count == 1 ? "" : "s", reason);
 }
 
+/* Copied user stacks: of which machine they are not unwound, and which end early, and why. */
+static void append_stacks(const struct weir_digest *digest, struct weir_buf *out)
+{
+    const struct weir_survey *survey = &digest->survey;
+    const uint64_t *ends = digest->counts.stacks.ends;
+    bool has_dumps = false;
+    for (size_t i = 0; i < survey->event_count; i++)
+        has_dumps |= survey->events[i].has_dumps && survey->events[i].samples > 0;
+    if (has_dumps && !survey->machine) {
+        weir_buf_printf(out, "weir does not unwind stacks of ");
+        weir_text_append(out, weir_string(&survey->strings, survey->machine_name),
+                         strlen(weir_string(&survey->strings, survey->machine_name)));
+        weir_buf_printf(out, ": the user's part of a stack is the sample's own function\n");
+    }
+    for (unsigned end = WEIR_UNWIND_OUTERMOST + 1; end < WEIR_UNWIND_ENDS; end++) {
+        if (ends[end] > 0)
+            weir_buf_printf(out, "%" PRIu64 " of %" PRIu64 " copied stacks %s\n", ends[end], survey->samples,
+                            weir_unwind_end_text(end));
+    }
+}
+
 void weir_digest_notes(const struct weir_digest *digest, struct weir_buf *out)
 {
     const struct weir_survey *survey = &digest->survey;
@@ -77,13 +101,7 @@ void weir_digest_notes(const struct weir_digest *digest, struct weir_buf *out)
     append_failures(out, failures[WEIR_OBJECT_MISSING], "not here, or not readable");
     append_failures(out, failures[WEIR_OBJECT_MISMATCH], "changed since the recording (build id)");
     append_failures(out, failures[WEIR_OBJECT_STRIPPED], "none inside");
-    bool has_dumps = false;
-    for (size_t i = 0; i < survey->event_count; i++)
-        has_dumps |= survey->events[i].has_dumps && survey->events[i].samples > 0;
-    if (has_dumps)
-        weir_buf_printf(out,
-                        "dumps of user stacks (--call-graph dwarf) are not unwound: stacks have the kernel's calls "
-                        "and the sample's own function\n");
+    append_stacks(digest, out);
     const struct weir_object *kernel = survey->objects.list[WEIR_OBJECT_NUMBER_KERNEL];
     if (kernel->failure == WEIR_OBJECT_MISMATCH)
         weir_buf_printf(out, "no symbols of the kernel, which is not the one that runs here\n");

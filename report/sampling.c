@@ -49,6 +49,8 @@ struct folder {
     int error;                   /* -ENOMEM; the rest of the batches are only given back */
     struct cached_frame *frames; /* owned; CACHE_ENTRIES */
     struct cached_task *tasks;   /* owned; TASK_ENTRIES */
+    struct weir_copied_stacks stacks;
+    bool unwinds;                /* stacks is initialized */
     weir_frame chain[CHAIN_MAX]; /* of the present sample, the innermost first */
 };
 
@@ -132,36 +134,75 @@ struct chain {
     size_t count;  /* of frames so far */
 };
 
-/* Returns the words that were resolved: all, or those before the mark of a part that comes in another record. */
-static uint64_t resolve_words(struct folder *folder, struct chain *chain, const uint8_t *words, uint64_t count)
+static void add_address(struct folder *folder, struct chain *chain, uint64_t address)
 {
-    uint64_t i = 0;
-    for (; i < count && chain->count < CHAIN_MAX; i++) {
-        uint64_t address = weir_load_u64(words + i * sizeof(address));
-        if (address == WEIR_CONTEXT_USER_DEFERRED)
-            break;
+    if (chain->count < CHAIN_MAX)
+        folder->chain[chain->count++] =
+            resolve(folder, process_of_mode(chain->mode, chain->task), address, chain->time);
+}
+
+/* Returns the words that were resolved: all, or those before the mark of a part that is elsewhere. */
+static uint64_t resolve_words(struct folder *folder, struct chain *chain, const struct weir_sample_array *words,
+                              uint64_t end_mark)
+{
+    for (uint64_t i = 0; i < words->count; i++) {
+        uint64_t address = weir_load_u64(words->data + i * sizeof(address));
+        if (address == end_mark)
+            return i;
         if (address >= (uint64_t)PERF_CONTEXT_MAX)
             chain->mode = mode_of_mark(address);
         else
-            folder->chain[chain->count++] =
-                resolve(folder, process_of_mode(chain->mode, chain->task), address, chain->time);
+            add_address(folder, chain, address);
     }
-    return i;
+    return words->count;
 }
 
-static size_t resolve_chain(struct folder *folder, const struct weir_sample *sample, const struct weir_task_found *task,
-                            uint64_t time)
+/* The user's part is in another record, which the cookie behind the mark names. */
+static void resolve_deferred(struct folder *folder, struct chain *chain, const struct weir_sample *sample,
+                             uint64_t mark)
+{
+    struct weir_sample_array words;
+    if (mark + 2 > sample->callchain.count)
+        return;
+    uint64_t cookie = weir_load_u64(sample->callchain.data + (mark + 1) * sizeof(cookie));
+    words.data = weir_deferred_chains_find(&folder->survey->deferred, cookie, sample->id.tid, &words.count);
+    if (words.data)
+        resolve_words(folder, chain, &words, WEIR_CONTEXT_USER_DEFERRED);
+}
+
+/* The user's part is the call stack that the CPU kept as branches: where the last call went to, and where each came
+ * from. */
+static void resolve_branches(struct folder *folder, struct chain *chain, const struct weir_sample_array *branches)
+{
+    add_address(folder, chain, weir_load_u64(branches->data + offsetof(struct perf_branch_entry, to)));
+    for (uint64_t i = 0; i < branches->count; i++)
+        add_address(folder, chain, weir_load_u64(branches->data + i * WEIR_BRANCH_ENTRY_BYTES));
+}
+
+static void resolve_stack(struct folder *folder, struct chain *chain, const struct weir_sample_layout *layout,
+                          const struct weir_sample *sample)
+{
+    struct weir_unwind_chain unwound;
+    weir_copied_stacks_unwind(&folder->stacks, layout, sample, chain->task->process, chain->time, &unwound);
+    for (unsigned i = 0; i < unwound.count; i++)
+        add_address(folder, chain, unwound.frames[i]);
+}
+
+/* Resolves the calls of a sample, as perf's thread__resolve_callchain() finds them. Returns their number. */
+static size_t resolve_chain(struct folder *folder, const struct weir_input_event *event,
+                            const struct weir_sample *sample, const struct weir_task_found *task, uint64_t time)
 {
     struct chain chain = {.task = task, .time = time, .mode = PERF_RECORD_MISC_USER};
-    const uint8_t *words = sample->callchain.data;
-    uint64_t done = resolve_words(folder, &chain, words, sample->callchain.count), count;
-    if (done + 2 > sample->callchain.count || chain.count == CHAIN_MAX)
-        return chain.count;
-    uint64_t cookie = weir_load_u64(words + (done + 1) * sizeof(cookie));
-    words = weir_deferred_chains_find(&folder->survey->deferred, cookie, sample->id.tid, &count);
+    bool has_branches = event->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK && sample->branches.count > 0;
+    uint64_t end_mark = has_branches ? (uint64_t)PERF_CONTEXT_USER : WEIR_CONTEXT_USER_DEFERRED;
+    uint64_t done = resolve_words(folder, &chain, &sample->callchain, end_mark);
     chain.mode = PERF_RECORD_MISC_USER;
-    if (words)
-        resolve_words(folder, &chain, words, count);
+    if (done < sample->callchain.count && has_branches)
+        resolve_branches(folder, &chain, &sample->branches);
+    else if (done < sample->callchain.count)
+        resolve_deferred(folder, &chain, sample, done);
+    if (folder->unwinds && weir_unwound_is_wanted(&event->attr))
+        resolve_stack(folder, &chain, &event->layout, sample);
     return chain.count;
 }
 
@@ -196,7 +237,7 @@ static int fold_sample(struct folder *folder, const struct parcel *parcel, const
     struct weir_task_found task = find_task(folder, &sample.id, parcel->clock);
     unsigned mode = weir_load_u16(record + offsetof(struct perf_event_header, misc)) & PERF_RECORD_MISC_CPUMODE_MASK;
     weir_frame own = resolve(folder, process_of_mode(mode, &task), sample.ip, parcel->clock);
-    size_t count = resolve_chain(folder, &sample, &task, parcel->clock);
+    size_t count = resolve_chain(folder, event, &sample, &task, parcel->clock);
     bool has_own = sample.fields & PERF_SAMPLE_IP;
     if (count == 0 && has_own)
         folder->chain[count++] = own;
@@ -320,6 +361,16 @@ static unsigned cpus_allowed(void)
     return count < 1 ? 1 : (unsigned)count;
 }
 
+/* Whether there are copied stacks that can be unwound. */
+static bool has_stacks(const struct weir_survey *survey)
+{
+    for (size_t i = 0; survey->machine && i < survey->event_count; i++) {
+        if (survey->events[i].has_dumps)
+            return true;
+    }
+    return false;
+}
+
 static int start_folder(struct folder *folder, struct feed *feed, const struct weir_fold_plan *plan)
 {
     folder->queue = &feed->queue;
@@ -328,12 +379,22 @@ static int start_folder(struct folder *folder, struct feed *feed, const struct w
     folder->frames = calloc(CACHE_ENTRIES, sizeof(*folder->frames));
     folder->tasks = calloc(TASK_ENTRIES, sizeof(*folder->tasks));
     weir_fold_init(&folder->fold, plan);
-    return folder->frames && folder->tasks ? -pthread_create(&folder->thread, NULL, fold_all, folder) : -ENOMEM;
+    if (!folder->frames || !folder->tasks)
+        return -ENOMEM;
+    if (has_stacks(feed->survey)) {
+        int result =
+            weir_copied_stacks_init(&folder->stacks, feed->survey, WEIR_COPIED_STACKS_TABLES_BYTES / plan->folds);
+        if (result < 0)
+            return result;
+        folder->unwinds = true;
+    }
+    return -pthread_create(&folder->thread, NULL, fold_all, folder);
 }
 
 static void free_folder(struct folder *folder)
 {
     weir_fold_fini(&folder->fold);
+    weir_copied_stacks_fini(&folder->stacks);
     free(folder->frames);
     free(folder->tasks);
 }
@@ -342,6 +403,7 @@ static int collect(struct weir_fold *fold, struct weir_sampling_result *result, 
 {
     result->samples += folder->samples;
     result->malformed += folder->malformed;
+    weir_unwound_counts_add(&result->stacks, &folder->stacks.counts);
     return folder->error < 0 ? folder->error : weir_fold_merge(fold, &folder->fold);
 }
 

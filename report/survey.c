@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "base/array.h"
 #include "format/bytes.h"
@@ -402,6 +403,24 @@ static int read_all(struct run *run, struct weir_error *err)
     return 0;
 }
 
+static int note_machine(struct run *run)
+{
+    struct weir_survey *survey = run->survey;
+    struct weir_buf payload = WEIR_BUF_INIT;
+    struct utsname here;
+    const char *name = NULL;
+    if (weir_perf_input_feature(run->input, WEIR_FEATURE_ARCH, &payload, NULL) == 1) {
+        struct weir_cursor cursor = {.data = payload.data, .bytes = payload.used};
+        name = weir_cursor_string(&cursor);
+    }
+    if (!name)
+        name = uname(&here) == 0 ? here.machine : "";
+    survey->machine = weir_unwind_machine_find(name);
+    survey->machine_name = weir_string_table_add(&survey->strings, name);
+    weir_buf_fini(&payload);
+    return survey->machine_name == WEIR_ROW_NONE ? -ENOMEM : 0;
+}
+
 int weir_survey_run(struct weir_survey *survey, struct weir_perf_input *input, const struct weir_object_places *places,
                     struct weir_error *err)
 {
@@ -429,6 +448,8 @@ int weir_survey_run(struct weir_survey *survey, struct weir_perf_input *input, c
     result = weir_buf_error(&survey->timeline);
     if (result == 0)
         result = note_build_ids(&run);
+    if (result == 0)
+        result = note_machine(&run);
     free(run.ids);
     if (result == 0)
         result = weir_task_history_build(&survey->history);

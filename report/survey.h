@@ -20,6 +20,7 @@
 #include "report/objects.h"
 #include "report/string_table.h"
 #include "report/task_history.h"
+#include "unwind/machine.h"
 
 #define WEIR_LOSS_ROWS_MAX      65536u
 #define WEIR_TIMELINE_MAX_BYTES (16u << 20) /* of the timeline as JSON; what comes later is left out */
@@ -59,8 +60,11 @@ struct weir_survey {
     struct weir_loss *losses;    /* owned; beyond WEIR_LOSS_ROWS_MAX those of the same kind and second are one */
     size_t loss_count, loss_capacity;
     struct weir_timeline_text timeline_state;
-    struct weir_buf timeline; /* owned; JSON, if timeline_state.intervals is not 0 */
-    struct weir_error end;    /* the damage at which the data ends; code 0: none */
+    struct weir_buf timeline;                  /* owned; JSON, if timeline_state.intervals is not 0 */
+    const struct weir_unwind_machine *machine; /* that recorded: by the feature ARCH, or this one. NULL: weir does not
+                                                  unwind its stacks */
+    uint32_t machine_name;                     /* number of a string */
+    struct weir_error end;                     /* the damage at which the data ends; code 0: none */
 };
 
 /* Reads all of input. places: see report/objects.h; its texts, and input, are borrowed as long as the survey is used.

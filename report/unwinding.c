@@ -4,91 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 
 #include "format/bytes.h"
 #include "format/records.h"
 #include "format/stream_cuts.h"
+#include "report/copied_stacks.h"
 #include "report/survey.h"
 #include "report/unwinding_file.h"
 #include "unwind/unwound_sample.h"
 
-#define PASSES        2u
-#define CACHE_ENTRIES 16384u
-
-/* An answer that has been found already: it holds for the span of time. */
-struct cached_mapping {
-    uint64_t address, since, until; /* until 0: empty */
-    uint32_t process;
-    bool is_found;
-    struct weir_unwind_mapping mapping;
-};
+#define PASSES 2u
 
 struct run {
     const struct weir_unwinding_options *options;
     struct weir_unwinding_result *result;
     struct weir_perf_input *inputs; /* PASSES */
     struct weir_survey survey;
-    struct weir_unwinder unwinder;
+    struct weir_copied_stacks stacks;
     struct weir_unwinding_file file;
-    struct cached_mapping *cache; /* owned; CACHE_ENTRIES */
-    uint32_t process;             /* of the present sample */
-    uint64_t time;                /* of the present sample */
-    uint64_t number;              /* of records before the present one */
+    uint64_t number; /* of records before the present one */
 };
 
-/* ---- mappings ---- */
-
-static int open_object(void *ctx, uint64_t key)
-{
-    const struct run *run = ctx;
-    return weir_objects_open(&run->survey.objects, (uint32_t)key);
-}
-
-static void look_up(struct run *run, uint64_t address, struct cached_mapping *entry)
-{
-    struct weir_map_found found = weir_task_history_map(&run->survey.history, run->process, address, run->time);
-    *entry = (struct cached_mapping){
-        .address = address, .since = found.since, .until = found.until, .process = run->process, .is_found = found.map};
-    if (!found.map)
-        return;
-    enum weir_object_kind kind = run->survey.objects.list[found.map->object]->kind;
-    entry->mapping = (struct weir_unwind_mapping){.start = found.map->start,
-                                                  .offset = found.map->offset,
-                                                  .has_file = kind == WEIR_OBJECT_FILE || kind == WEIR_OBJECT_VDSO,
-                                                  .key = found.map->object};
-}
-
-static bool find_mapping(void *ctx, uint64_t address, struct weir_unwind_mapping *mapping)
-{
-    struct run *run = ctx;
-    uint64_t hash = (address ^ (uint64_t)run->process << 40) * 0x9e3779b97f4a7c15ull;
-    struct cached_mapping *entry = &run->cache[hash >> 32 & (CACHE_ENTRIES - 1)];
-    if (entry->address != address || entry->process != run->process || run->time < entry->since ||
-        run->time >= entry->until)
-        look_up(run, address, entry);
-    *mapping = entry->mapping;
-    return entry->is_found;
-}
-
 /* ---- records ---- */
-
-static void unwind(struct run *run, const struct weir_input_event *event, const struct weir_sample *sample,
-                   struct weir_unwind_chain *chain)
-{
-    struct weir_unwind_input input;
-    const struct weir_unwind_mappings mappings = {.find = find_mapping, .ctx = run};
-    chain->count = 0;
-    if (!weir_unwound_input(sample, &event->layout, &input)) {
-        run->result->ends[WEIR_UNWIND_NO_REGS] += sample->user_abi != PERF_SAMPLE_REGS_ABI_NONE;
-        return;
-    }
-    run->process = weir_task_history_find(&run->survey.history, sample->id.pid, sample->id.tid, run->time).process;
-    weir_unwinder_run(&run->unwinder, &input, &mappings, chain);
-    run->result->unwound++;
-    run->result->frames += chain->count;
-    run->result->ends[chain->end]++;
-}
 
 static int copy_sample(struct run *run, const struct weir_record_view *record)
 {
@@ -105,8 +42,9 @@ static int copy_sample(struct run *run, const struct weir_record_view *record)
         run->result->left_out++;
         return 0;
     }
-    run->time = weir_survey_clock(&run->survey, event, record, run->number);
-    unwind(run, event, &sample, &chain);
+    uint64_t time = weir_survey_clock(&run->survey, event, record, run->number);
+    struct weir_task_found task = weir_task_history_find(&run->survey.history, sample.id.pid, sample.id.tid, time);
+    weir_copied_stacks_unwind(&run->stacks, &event->layout, &sample, task.process, time, &chain);
     size_t bytes = weir_unwound_write(out, record->data, record->bytes, &event->layout, &sample, &chain);
     if (bytes == 0) { /* a record that is full without a stack */
         chain.count = 0;
@@ -164,21 +102,6 @@ static int copy_all(struct run *run, struct weir_error *err)
 
 /* ---- the run ---- */
 
-/* Finds the machine that recorded: by the feature ARCH, or this one. */
-static const struct weir_unwind_machine *find_machine(struct weir_perf_input *input, struct weir_buf *name)
-{
-    struct weir_buf payload = WEIR_BUF_INIT;
-    struct utsname here;
-    const char *text = uname(&here) == 0 ? here.machine : "", *recorded = NULL;
-    if (weir_perf_input_feature(input, WEIR_FEATURE_ARCH, &payload, NULL) == 1) {
-        struct weir_cursor cursor = {.data = payload.data, .bytes = payload.used};
-        recorded = weir_cursor_string(&cursor);
-    }
-    weir_buf_printf(name, "%s", recorded ? recorded : text);
-    weir_buf_fini(&payload);
-    return weir_unwind_machine_find(weir_buf_str(name));
-}
-
 static int check_input(const struct run *run, struct weir_error *err)
 {
     const struct weir_perf_input *input = &run->inputs[0];
@@ -221,17 +144,14 @@ static int append_round(struct run *run)
 /* After the first pass. */
 static int copy_unwound(struct run *run, int fd, struct weir_error *err)
 {
-    struct weir_buf name = WEIR_BUF_INIT;
+    const struct weir_survey *survey = &run->survey;
     int result = check_input(run, err);
-    const struct weir_unwind_machine *machine = find_machine(&run->inputs[0], &name);
-    if (result == 0 && !machine)
+    if (result == 0 && !survey->machine)
         result = weir_error_set(err, -ENOTSUP, "%s: weir does not unwind stacks of %s", run->options->shown,
-                                weir_buf_str(&name));
-    weir_buf_fini(&name);
+                                weir_string(&survey->strings, survey->machine_name));
     if (result < 0)
         return result;
-    const struct weir_table_source files = {.open = open_object, .ctx = run};
-    result = fail(weir_unwinder_init(&run->unwinder, machine, &files, WEIR_UNWINDING_TABLES_MAX_BYTES), err);
+    result = fail(weir_copied_stacks_init(&run->stacks, survey, WEIR_COPIED_STACKS_TABLES_BYTES), err);
     if (result < 0)
         return result;
     result = fail_write(weir_unwinding_file_begin(&run->file, fd, &run->inputs[0]), err);
@@ -243,21 +163,18 @@ static int copy_unwound(struct run *run, int fd, struct weir_error *err)
         result = fail_write(weir_unwinding_file_end(&run->file, &run->inputs[1]), err);
     run->result->written_bytes = run->file.head_bytes + run->file.data_bytes;
     weir_unwinding_file_fini(&run->file);
-    weir_unwinder_fini(&run->unwinder);
+    run->result->counts = run->stacks.counts;
+    weir_copied_stacks_fini(&run->stacks);
     return result;
 }
 
 static int run_passes(struct run *run, int fd, struct weir_error *err)
 {
-    run->cache = calloc(CACHE_ENTRIES, sizeof(*run->cache));
-    if (!run->cache)
-        return fail(-ENOMEM, err);
     int result = weir_survey_run(&run->survey, &run->inputs[0], &run->options->places, err);
     if (result == 0)
         result = copy_unwound(run, fd, err);
     run->result->read_bytes = run->inputs[0].source.file_bytes;
     weir_survey_fini(&run->survey);
-    free(run->cache);
     return result;
 }
 

@@ -11,9 +11,7 @@
 #include "base/error.h"
 #include "format/perf_input.h"
 #include "report/objects.h"
-#include "unwind/unwinder.h"
-
-#define WEIR_UNWINDING_TABLES_MAX_BYTES (256u << 20)
+#include "unwind/unwound_sample.h"
 
 struct weir_unwinding_options {
     const char *path;  /* borrowed, as all pointers here; a file */
@@ -23,10 +21,9 @@ struct weir_unwinding_options {
 };
 
 struct weir_unwinding_result {
-    uint64_t records, samples;       /* of the output */
-    uint64_t unwound, frames;        /* samples with user registers; their frames */
-    uint64_t ends[WEIR_UNWIND_ENDS]; /* of the chains of those, by cause */
-    uint64_t left_out;               /* samples that are malformed, or of no event */
+    uint64_t records, samples; /* of the output */
+    struct weir_unwound_counts counts;
+    uint64_t left_out; /* samples that are malformed, or of no event */
     uint64_t read_bytes, written_bytes;
     struct weir_error damage; /* where the input ends early; code 0: nowhere */
 };

@@ -6,6 +6,14 @@
 
 #define WORD sizeof(uint64_t)
 
+void weir_unwound_counts_add(struct weir_unwound_counts *sum, const struct weir_unwound_counts *counts)
+{
+    sum->unwound += counts->unwound;
+    sum->frames += counts->frames;
+    for (unsigned end = 0; end < WEIR_UNWIND_ENDS; end++)
+        sum->ends[end] += counts->ends[end];
+}
+
 bool weir_unwound_is_wanted(const struct perf_event_attr *attr)
 {
     const uint64_t wanted = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;

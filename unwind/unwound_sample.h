@@ -13,6 +13,15 @@
 /* The most bytes by which a sample grows: that of a stack that was not copied, without a call chain. */
 #define WEIR_UNWOUND_GROWTH_MAX ((WEIR_UNWIND_FRAMES_MAX + 2) * sizeof(uint64_t))
 
+/* How the chains of samples ended. */
+struct weir_unwound_counts {
+    uint64_t unwound, frames;        /* samples with user registers; their frames */
+    uint64_t ends[WEIR_UNWIND_ENDS]; /* of the chains of those, by cause */
+};
+
+/* Adds counts to a sum. */
+void weir_unwound_counts_add(struct weir_unwound_counts *sum, const struct weir_unwound_counts *counts);
+
 /* Returns whether samples of the attr have copied user stacks. */
 bool weir_unwound_is_wanted(const struct perf_event_attr *attr);
 

@@ -33,6 +33,49 @@ test_stream_that_is_read_from_a_pipe() {
     expect_eq "the report of the pipe" "$(cat out)" "$(cat of_stream)"
 }
 
+expect_stacks_like_perf() {
+    python3 "$here/folded_like_perf.py" "$WEIR_PROGRAM" "$@" >wrong || fail "$(cat wrong)"
+}
+
+test_copied_stacks_are_unwound_by_several_threads() {
+    local stacks=${WEIR_STACKS:?is not set: run the test with ctest}
+    record -e cpu-clock -F 997 --call-graph dwarf -o command.data -- "$stacks" calls 300
+    "$stacks" threads 60000 &
+    local pid=$!
+    wait_until grep -q stacks "/proc/$pid/comm"
+    perf record -q -e cpu-clock -F 997 --call-graph dwarf -p "$pid" -o perf.data -- sleep 0.4 2>err
+    kill "$pid"
+    wait "$pid" 2>/dev/null || true
+    expect_stacks_like_perf command.data perf.data
+    local threads
+    for threads in 1 7; do
+        "$WEIR_PROGRAM" report --folded -q --threads "$threads" command.data | sort >"folded.$threads"
+    done
+    cmp folded.1 folded.7
+    grep -q ';main;call;descend;descend;.*;spin ' folded.7 || fail "$(cat folded.7)"
+}
+
+# The program is not there: frames are not guessed, and a note says how the stacks end.
+test_copied_stacks_without_their_program_end_there() {
+    cp "${WEIR_STACKS:?is not set: run the test with ctest}" program
+    record -e cpu-clock:u -F 997 --call-graph dwarf -o it.data -- ./program calls 300
+    rm program
+    HOME=$PWD/empty "$WEIR_PROGRAM" report --folded it.data >folded 2>err
+    grep -qE "warning: [0-9]+ of $(report_samples it.data) copied stacks end in a file that is missing" err ||
+        fail "$(cat err)"
+    ! grep -q "__libc_start_call_main" folded || fail "a frame above the missing file: $(cat folded)"
+}
+
+# Made up, as few machines have such branches.
+test_call_stacks_of_branches_like_perf() {
+    local stacks=${WEIR_STACKS:?is not set: run the test with ctest}
+    needs_program nm
+    at() { printf '%x' "$((0x400000 + 16 + 0x$(nm "$stacks" | awk -v name="$1" '$3 == name { print $1 }')))"; }
+    python3 "$here/branch_stacks.py" "$stacks" 400000 0 "$(at spin)" "$(at descend)" "$(at call)" >it.data
+    expect_stacks_like_perf it.data
+    expect_eq "the stack" "$("$WEIR_PROGRAM" report --folded -q it.data)" "branches;call;descend;spin;[unknown] 1"
+}
+
 # Made by hand (tests/format/newest_recording.h): the user's two frames are in a record of their own.
 test_deferred_call_chains_are_joined() {
     "$WEIR_PROGRAM" report --folded -q "$here/../fuzz/corpus/report/file_newest" >folded
