@@ -61,8 +61,8 @@ static void init(struct bench *bench, uint64_t area_bytes)
     memset(bench, 0, sizeof(*bench));
     bench->area_bytes = area_bytes;
     raw_kernel_init(&bench->raw);
-    weir_assert(weir_pool_init_chunked(&bench->pool, 2 * area_bytes + 4 * CHUNK_BYTES, WEIR_POOL_ALL_READY, CHUNK_BYTES,
-                                       0, &share, 1, NULL) == 0);
+    weir_assert(weir_pool_init(&bench->pool, 2 * area_bytes + 4 * CHUNK_BYTES, WEIR_POOL_ALL_READY, CHUNK_BYTES, 0,
+                               &share, 1, NULL) == 0);
     weir_chunk_queue_init(&bench->queue);
     bench->control.stop_epoch = UINT64_MAX;
     weir_assert(weir_id_map_init(&bench->ids, 1) == 0);

@@ -341,15 +341,9 @@ static int build(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_by
     return 0;
 }
 
-int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes,
-                   const struct weir_pool_share *shares, unsigned share_count, struct weir_error *err)
-{
-    return weir_pool_init_chunked(pool, total_bytes, ready_bytes, WEIR_CHUNK_MAX_BYTES, 0, shares, share_count, err);
-}
-
-int weir_pool_init_chunked(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes, uint32_t chunk_bytes_max,
-                           uint64_t kept_bytes, const struct weir_pool_share *shares, unsigned share_count,
-                           struct weir_error *err)
+int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes, uint32_t chunk_bytes_max,
+                   uint64_t kept_bytes, const struct weir_pool_share *shares, unsigned share_count,
+                   struct weir_error *err)
 {
     memset(pool, 0, sizeof(*pool));
     int result = build(pool, total_bytes, ready_bytes, chunk_bytes_max, kept_bytes, shares, share_count);

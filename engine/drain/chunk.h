@@ -136,18 +136,14 @@ struct weir_pool_share { /* the part of one NUMA node */
 
 /*
  * Makes a pool of total_bytes (rounded to chunks; at least two chunks per reader), spread over the nodes by their
- * number of readers. The chunk size follows from total_bytes and readers. About ready_bytes of it (at least two chunks
- * per reader; WEIR_POOL_ALL_READY: all) are faulted in now. 0 or -ENOMEM with err. Blocks while the kernel zeroes the
- * memory.
+ * number of readers. The chunk size follows from total_bytes and readers; it is at most chunk_bytes_max, a power of two
+ * of at least WEIR_CHUNK_MIN_BYTES. About ready_bytes of the pool (at least two chunks per reader; WEIR_POOL_ALL_READY:
+ * all) are faulted in now. Readers keep up to kept_bytes of them for themselves (weir_pool_retain()), leaving two
+ * chunks for each reader. 0 or -ENOMEM with err. Blocks while the kernel zeroes the memory.
  */
-int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes,
-                   const struct weir_pool_share *shares, unsigned share_count, struct weir_error *err);
-
-/* As weir_pool_init(), with chunks of at most chunk_bytes_max, a power of two of at least WEIR_CHUNK_MIN_BYTES. Readers
- * keep up to kept_bytes for themselves (weir_pool_retain()): of ready_bytes, leaving two chunks for each reader. */
-int weir_pool_init_chunked(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes, uint32_t chunk_bytes_max,
-                           uint64_t kept_bytes, const struct weir_pool_share *shares, unsigned share_count,
-                           struct weir_error *err);
+int weir_pool_init(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_bytes, uint32_t chunk_bytes_max,
+                   uint64_t kept_bytes, const struct weir_pool_share *shares, unsigned share_count,
+                   struct weir_error *err);
 void weir_pool_fini(struct weir_pool *pool);
 
 /* Bytes to have ready from the start when the user names no size. */

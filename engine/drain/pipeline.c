@@ -138,15 +138,15 @@ static int make_pool(struct weir_pipeline *pipeline, const struct weir_pool_shar
     unsigned readers = setup->plan->reader_count;
     if (setup->retained_bytes == 0) {
         uint64_t ready_bytes = setup->grow_pool ? weir_pool_default_ready_bytes(readers) : WEIR_POOL_ALL_READY;
-        return weir_pool_init_chunked(&pipeline->pool, setup->buffer_bytes, ready_bytes,
-                                      largest_chunk(setup->size_bytes), 0, shares, share_count, err);
+        return weir_pool_init(&pipeline->pool, setup->buffer_bytes, ready_bytes, largest_chunk(setup->size_bytes), 0,
+                              shares, share_count, err);
     }
     pipeline->retention = weir_retention_plan(setup->retained_bytes, setup->retained_span_ns, readers);
     /* Besides the retained chunks each reader has two: one to fill with records that may not be evicted. */
     uint64_t passing_bytes = weir_max_u64(setup->buffer_bytes, 2ull * readers * pipeline->retention.chunk_bytes);
     uint64_t used_bytes = passing_bytes + pipeline->retention.bytes;
-    return weir_pool_init_chunked(&pipeline->pool, used_bytes + pipeline->retention.bytes, used_bytes,
-                                  pipeline->retention.chunk_bytes, pipeline->retention.bytes, shares, share_count, err);
+    return weir_pool_init(&pipeline->pool, used_bytes + pipeline->retention.bytes, used_bytes,
+                          pipeline->retention.chunk_bytes, pipeline->retention.bytes, shares, share_count, err);
 }
 
 static int build(struct weir_pipeline *pipeline, struct weir_error *err)

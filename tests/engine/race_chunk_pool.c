@@ -111,7 +111,8 @@ static int race(void *ctx)
     const struct weir_pool_share shares[] = {{.node = -1, .readers = 2}, {.node = -1, .readers = 2}};
     struct weir_pool pool;
     struct weir_error err;
-    if (weir_pool_init(&pool, 2 * NODE_CHUNKS * WEIR_CHUNK_MIN_BYTES, 0, shares, 2, &err) < 0 ||
+    if (weir_pool_init(&pool, 2 * NODE_CHUNKS * WEIR_CHUNK_MIN_BYTES, 0, WEIR_CHUNK_MAX_BYTES, 0, shares, 2, &err) <
+            0 ||
         pool.chunk_count != 2 * NODE_CHUNKS || weir_pool_free_count(&pool) != 2 * NODE_READY) {
         printf("cannot make the pool: %s\n", err.what);
         return 1;

@@ -203,8 +203,8 @@ static void init(struct race *race, unsigned traces)
     race->ops.poll = poll_slowly;
     race->raw.kernel.ops = &race->ops;
     struct weir_pool_share share = {.node = -1, .readers = 1};
-    weir_assert(weir_pool_init_chunked(&race->pool, CHUNKS * WEIR_CHUNK_MIN_BYTES, WEIR_POOL_ALL_READY,
-                                       WEIR_CHUNK_MIN_BYTES, 0, &share, 1, NULL) == 0);
+    weir_assert(weir_pool_init(&race->pool, CHUNKS * WEIR_CHUNK_MIN_BYTES, WEIR_POOL_ALL_READY, WEIR_CHUNK_MIN_BYTES, 0,
+                               &share, 1, NULL) == 0);
     weir_chunk_queue_init(&race->queue);
     race->control.stop_epoch = UINT64_MAX;
     weir_assert(weir_id_map_init(&race->ids, 1) == 0);

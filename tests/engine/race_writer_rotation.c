@@ -179,7 +179,8 @@ static void init(struct race *race, struct weir_output **first)
 {
     const struct weir_pool_share share = {.node = -1, .readers = 1};
     memset(race, 0, sizeof(*race));
-    weir_assert(weir_pool_init(&race->pool, CHUNKS * WEIR_CHUNK_MIN_BYTES, WEIR_POOL_ALL_READY, &share, 1, NULL) == 0);
+    weir_assert(weir_pool_init(&race->pool, CHUNKS * WEIR_CHUNK_MIN_BYTES, WEIR_POOL_ALL_READY, WEIR_CHUNK_MAX_BYTES, 0,
+                               &share, 1, NULL) == 0);
     weir_chunk_queue_init(&race->queue);
     weir_assert(weir_id_map_init(&race->ids, PRODUCERS) == 0);
     race->kick_fd = eventfd(0, EFD_CLOEXEC);

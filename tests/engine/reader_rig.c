@@ -74,8 +74,8 @@ void rig_init(struct reader_rig *rig, const struct rig_options *asked)
     raw_kernel_init(&rig->raw);
     struct weir_pool_share share = {.node = -1, .readers = options.readers};
     uint64_t ready_bytes = options.ready_chunks ? options.ready_chunks * RIG_CHUNK_BYTES : WEIR_POOL_ALL_READY;
-    cr_assert_eq(weir_pool_init_chunked(&rig->pool, (uint64_t)options.chunks * RIG_CHUNK_BYTES, ready_bytes,
-                                        RIG_CHUNK_BYTES, 0, &share, 1, NULL),
+    cr_assert_eq(weir_pool_init(&rig->pool, (uint64_t)options.chunks * RIG_CHUNK_BYTES, ready_bytes, RIG_CHUNK_BYTES, 0,
+                                &share, 1, NULL),
                  0);
     cr_assert_eq(rig->pool.chunk_count, options.chunks);
     weir_chunk_queue_init(&rig->queue);

@@ -101,7 +101,7 @@ Test(budget, it_is_what_the_pool_takes)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct weir_pool_share share = {.node = -1, .readers = cases[i].readers};
         struct weir_pool pool;
-        cr_assert_eq(weir_pool_init(&pool, cases[i].bytes, 0, &share, 1, NULL), 0);
+        cr_assert_eq(weir_pool_init(&pool, cases[i].bytes, 0, WEIR_CHUNK_MAX_BYTES, 0, &share, 1, NULL), 0);
         cr_expect_eq(weir_pool_whole_bytes(cases[i].bytes, cases[i].readers),
                      (uint64_t)pool.chunk_count * pool.chunk_bytes);
         weir_pool_fini(&pool);

@@ -23,7 +23,8 @@ static const struct weir_pool_share one_reader = {.node = 0, .readers = 1};
 static void make_pool(struct weir_pool *pool, uint64_t bytes, const struct weir_pool_share *shares, unsigned count)
 {
     struct weir_error err;
-    cr_assert_eq(weir_pool_init(pool, bytes, WEIR_POOL_ALL_READY, shares, count, &err), 0, "%s", err.what);
+    cr_assert_eq(weir_pool_init(pool, bytes, WEIR_POOL_ALL_READY, WEIR_CHUNK_MAX_BYTES, 0, shares, count, &err), 0,
+                 "%s", err.what);
 }
 
 /* Puts back what take() gave and the test no longer looks at. */
@@ -47,7 +48,8 @@ Test(chunk, out_of_memory_leaves_nothing_behind)
     struct weir_pool pool;
     struct weir_error err;
     failing_alloc_after(0);
-    cr_assert_eq(weir_pool_init(&pool, 256 * KIB, WEIR_POOL_ALL_READY, &one_reader, 1, &err), -ENOMEM);
+    cr_assert_eq(weir_pool_init(&pool, 256 * KIB, WEIR_POOL_ALL_READY, WEIR_CHUNK_MAX_BYTES, 0, &one_reader, 1, &err),
+                 -ENOMEM);
     cr_assert_eq(err.code, -ENOMEM);
     cr_assert_str_eq(err.what, "cannot map the chunk pool (0 MiB): Cannot allocate memory");
     cr_assert_str_eq(err.hint, "give a smaller pool with --buffer-size");
@@ -73,7 +75,8 @@ Test(chunk, refused_mapping_of_the_second_node_leaves_nothing_behind)
     cr_assert_eq(setrlimit(RLIMIT_AS, &limit), 0);
     struct weir_pool pool;
     struct weir_error err;
-    cr_assert_eq(weir_pool_init(&pool, 512 * MIB, WEIR_POOL_ALL_READY, shares, 2, &err), -ENOMEM);
+    cr_assert_eq(weir_pool_init(&pool, 512 * MIB, WEIR_POOL_ALL_READY, WEIR_CHUNK_MAX_BYTES, 0, shares, 2, &err),
+                 -ENOMEM);
     cr_assert_str_eq(err.what, "cannot map the chunk pool (512 MiB): Cannot allocate memory");
     cr_assert_null(pool.nodes);
 }
@@ -275,8 +278,8 @@ Test(chunk, what_readers_keep_is_no_part_of_what_is_left_beside_the_reserve)
         const struct weir_pool_share share = {.node = 0, .readers = readers};
         const uint64_t kept_bytes = 3ull * readers * WEIR_CHUNK_MIN_BYTES;
         struct weir_pool pool;
-        cr_assert_eq(weir_pool_init_chunked(&pool, 5ull * readers * WEIR_CHUNK_MIN_BYTES, WEIR_POOL_ALL_READY,
-                                            WEIR_CHUNK_MIN_BYTES, kept_bytes, &share, 1, NULL),
+        cr_assert_eq(weir_pool_init(&pool, 5ull * readers * WEIR_CHUNK_MIN_BYTES, WEIR_POOL_ALL_READY,
+                                    WEIR_CHUNK_MIN_BYTES, kept_bytes, &share, 1, NULL),
                      0);
         cr_assert_eq(pool.chunk_count, 5 * readers);
         struct weir_chunk *held[20];
@@ -297,7 +300,7 @@ Test(chunk, what_is_ready_at_first_is_at_least_two_chunks_for_each_reader)
 {
     const struct weir_pool_share shares[] = {{.node = -1, .readers = 1}, {.node = -1, .readers = 3}};
     struct weir_pool pool;
-    cr_assert_eq(weir_pool_init(&pool, 32 * MIB, 0, shares, 2, NULL), 0);
+    cr_assert_eq(weir_pool_init(&pool, 32 * MIB, 0, WEIR_CHUNK_MAX_BYTES, 0, shares, 2, NULL), 0);
     cr_assert_eq(pool.chunk_bytes, MIB);
     cr_assert_eq(pool.chunk_count, 32);
     cr_assert_eq(pool.nodes[0].ready, 2);
@@ -311,7 +314,7 @@ Test(chunk, what_is_ready_at_first_is_spread_by_readers_and_registered)
 {
     const struct weir_pool_share shares[] = {{.node = -1, .readers = 1}, {.node = -1, .readers = 3}};
     struct weir_pool pool;
-    cr_assert_eq(weir_pool_init(&pool, 64 * MIB, 16 * MIB, shares, 2, NULL), 0);
+    cr_assert_eq(weir_pool_init(&pool, 64 * MIB, 16 * MIB, WEIR_CHUNK_MAX_BYTES, 0, shares, 2, NULL), 0);
     cr_assert_eq(pool.nodes[0].ready, 2);
     cr_assert_eq(pool.nodes[1].ready, 6);
     cr_assert_eq(pool.buffer_count, 4);
@@ -352,7 +355,7 @@ static size_t resident_bytes(void *start, size_t bytes)
 Test(chunk, growth_is_wanted_below_half_and_faults_in_a_step)
 {
     struct weir_pool pool;
-    cr_assert_eq(weir_pool_init(&pool, 32 * MIB, 8 * MIB, &one_reader, 1, NULL), 0);
+    cr_assert_eq(weir_pool_init(&pool, 32 * MIB, 8 * MIB, WEIR_CHUNK_MAX_BYTES, 0, &one_reader, 1, NULL), 0);
     cr_assert_eq(resident_bytes(pool.nodes[0].memory, 32 * MIB), 8 * MIB);
     struct weir_chunk *taken[3];
     for (unsigned i = 0; i < 3; i++) {
@@ -374,7 +377,7 @@ Test(chunk, growth_is_wanted_below_half_and_faults_in_a_step)
 Test(chunk, growth_ends_when_all_is_ready)
 {
     struct weir_pool pool;
-    cr_assert_eq(weir_pool_init(&pool, 10 * MIB, 4 * MIB, &one_reader, 1, NULL), 0);
+    cr_assert_eq(weir_pool_init(&pool, 10 * MIB, 4 * MIB, WEIR_CHUNK_MAX_BYTES, 0, &one_reader, 1, NULL), 0);
     cr_assert_eq(pool.chunk_count, 10);
     cr_assert_eq(weir_pool_grow(&pool), 0);
     cr_assert_eq(weir_pool_free_count(&pool), 8);
@@ -392,7 +395,7 @@ Test(chunk, the_node_with_the_least_free_grows_first)
 {
     const struct weir_pool_share shares[] = {{.node = -1, .readers = 1}, {.node = -1, .readers = 1}};
     struct weir_pool pool;
-    cr_assert_eq(weir_pool_init(&pool, 64 * MIB, 8 * MIB, shares, 2, NULL), 0);
+    cr_assert_eq(weir_pool_init(&pool, 64 * MIB, 8 * MIB, WEIR_CHUNK_MAX_BYTES, 0, shares, 2, NULL), 0);
     struct weir_chunk *chunk = weir_pool_take(&pool, 1, true);
     cr_assert_eq(weir_pool_grow(&pool), 0);
     cr_assert_eq(pool.nodes[0].ready, 2);

@@ -28,7 +28,7 @@ static void *run(void *argument)
 
 static void start(struct fixture *f)
 {
-    cr_assert_eq(weir_pool_init_chunked(&f->pool, 16 * MIB, 4 * MIB, MIB, 0, &one_reader, 1, NULL), 0);
+    cr_assert_eq(weir_pool_init(&f->pool, 16 * MIB, 4 * MIB, MIB, 0, &one_reader, 1, NULL), 0);
     weir_pool_grower_init(&f->grower, &f->pool);
     cr_assert_eq(pthread_create(&f->thread, NULL, run, &f->grower), 0);
 }

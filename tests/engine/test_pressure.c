@@ -55,7 +55,9 @@ Test(pressure, pool_is_judged_by_what_readers_may_take)
 {
     struct weir_pool pool;
     struct weir_pool_share share = {.node = -1, .readers = 1};
-    cr_assert_eq(weir_pool_init(&pool, 9 * WEIR_CHUNK_MIN_BYTES, WEIR_POOL_ALL_READY, &share, 1, NULL), 0);
+    cr_assert_eq(
+        weir_pool_init(&pool, 9 * WEIR_CHUNK_MIN_BYTES, WEIR_POOL_ALL_READY, WEIR_CHUNK_MAX_BYTES, 0, &share, 1, NULL),
+        0);
     cr_assert_eq(pool.chunk_count, 9);
     cr_assert_eq(pool.reserve, 1); /* 8 may be taken */
     struct weir_chunk *taken[8];

@@ -80,7 +80,8 @@ Test(reader_retention, out_of_memory_at_any_allocation_leaves_nothing_behind)
 {
     struct weir_pool pool;
     struct weir_pool_share share = {.node = -1, .readers = 1};
-    cr_assert_eq(weir_pool_init(&pool, 4 * RIG_CHUNK_BYTES, WEIR_POOL_ALL_READY, &share, 1, NULL), 0);
+    cr_assert_eq(
+        weir_pool_init(&pool, 4 * RIG_CHUNK_BYTES, WEIR_POOL_ALL_READY, WEIR_CHUNK_MAX_BYTES, 0, &share, 1, NULL), 0);
     int result = -1;
     for (unsigned failures = 0; result != 0; failures++) {
         struct weir_retention retention;

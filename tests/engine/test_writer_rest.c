@@ -34,9 +34,9 @@ static void fixture_init(struct fixture *f, uint64_t ready_bytes)
     static const uint8_t head[HEAD_BYTES];
     const struct weir_pool_share share = {.node = -1, .readers = 1};
     memset(f, 0, sizeof(*f));
-    cr_assert_eq(weir_pool_init_chunked(&f->pool, CHUNKS * WEIR_CHUNK_MIN_BYTES, ready_bytes, WEIR_CHUNK_MIN_BYTES, 0,
-                                        &share, 1, NULL),
-                 0);
+    cr_assert_eq(
+        weir_pool_init(&f->pool, CHUNKS * WEIR_CHUNK_MIN_BYTES, ready_bytes, WEIR_CHUNK_MIN_BYTES, 0, &share, 1, NULL),
+        0);
     cr_assert_eq(f->pool.reserve, 1);
     weir_chunk_queue_init(&f->queue);
     f->disk = fake_io_new(&(struct fake_io_options){0});

@@ -38,8 +38,9 @@ void writer_rig_init(struct writer_rig *f, const struct fake_io_options *disk)
     memset(f, 0, sizeof(*f));
     f->fake_clock.now_ns = WRITER_RIG_START_NS;
     f->clock = fake_clock_interface(&f->fake_clock);
-    cr_assert_eq(
-        weir_pool_init(&f->pool, WRITER_RIG_CHUNKS * WEIR_CHUNK_MIN_BYTES, WEIR_POOL_ALL_READY, &share, 1, NULL), 0);
+    cr_assert_eq(weir_pool_init(&f->pool, WRITER_RIG_CHUNKS * WEIR_CHUNK_MIN_BYTES, WEIR_POOL_ALL_READY,
+                                WEIR_CHUNK_MAX_BYTES, 0, &share, 1, NULL),
+                 0);
     weir_chunk_queue_init(&f->queue);
     cr_assert_eq(weir_id_map_init(&f->ids, WRITER_RIG_CPUS * WRITER_RIG_EVENTS), 0);
     for (unsigned cpu = 0; cpu < WRITER_RIG_CPUS; cpu++) {
