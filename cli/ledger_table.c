@@ -30,6 +30,7 @@ static const struct column columns[] = {
     {"SHED", COLUMN(shed)},
     {"LOST IN RING", COLUMN(lost_ring_full)},
     {"LOST WRITING", COLUMN(lost_write_failed)},
+    {"LOST IN SUMS", COLUMN(lost_in_sums)},
     {"CUT OFF", COLUMN(cut_off)},
     {"FILTERED", COLUMN(filtered)},
     {"COUNTED", COLUMN(counted), true},

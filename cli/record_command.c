@@ -23,6 +23,7 @@
 #include "cli/event_options.h"
 #include "cli/exit_status.h"
 #include "cli/preset_apply.h"
+#include "cli/record_needs.h"
 #include "cli/record_options.h"
 #include "cli/record_outcome.h"
 #include "cli/record_report.h"
@@ -147,8 +148,8 @@ static void choose_output(struct weir_record_arguments *arguments)
 }
 
 /* With parsed arguments; the exit status. */
-static int resolve_and_record(struct weir_record_arguments *arguments, const struct weir_invocation *invocation,
-                              struct weir_print *print)
+static int resolve_and_record(struct weir_record_arguments *arguments, const struct weir_settings *settings,
+                              const struct weir_invocation *invocation, struct weir_print *print)
 {
     const struct weir_notice_sink notices = weir_print_sink(print);
     struct weir_error err = {0};
@@ -173,6 +174,8 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
         code = weir_event_options_collect(arguments, &events, &err);
     if (code == 0)
         code = weir_record_options_resolve_events(arguments, &events, &err);
+    if (code == 0)
+        code = weir_record_needs_check(arguments, settings, &notices, &err);
     if (code == 0)
         code = weir_target_options_filter_user(arguments, &events, &notices, &err);
     if (code == 0)
@@ -270,7 +273,7 @@ static int configure_and_record(struct weir_record_arguments *arguments, struct 
     result = weir_record_outcome_check(arguments, &err);
     if (result < 0)
         return weir_answer_refusal(print, result, &err);
-    return resolve_and_record(arguments, invocation, print);
+    return resolve_and_record(arguments, &origins->settings, invocation, print);
 }
 
 /* Applies weir --buildid-dir DIR: in front of the command, it stands in front of its options. 0 or -errno with err. */

@@ -131,6 +131,8 @@ static const char *cause_text(enum weir_loss_cause cause, const struct weir_repo
         return "shed";
     case WEIR_LOSS_WRITE_FAILED:
         return "write failed";
+    case WEIR_LOSS_SUMS_FULL:
+        return "sums of off-CPU time full";
     case WEIR_LOSS_CAUSES:
         break;
     }

@@ -242,12 +242,11 @@ int weir_target_options_fill(struct weir_record_arguments *arguments, struct wei
 static const char *needs_tasks(const struct weir_record_arguments *arguments)
 {
     const struct weir_record_options *options = &arguments->options;
-    return options->per_thread       ? "--per-thread records single tasks"
-           : options->no_inherit     ? "-i leaves out new tasks"
-           : options->inherit_stat   ? "-s reads the counts of single tasks"
-           : arguments->latency      ? "--latency is for tasks"
-           : options->off_cpu.wanted ? "--off-cpu knows users by itself"
-                                     : NULL;
+    return options->per_thread     ? "--per-thread records single tasks"
+           : options->no_inherit   ? "-i leaves out new tasks"
+           : options->inherit_stat ? "-s reads the counts of single tasks"
+           : arguments->latency    ? "--latency is for tasks"
+                                   : NULL;
 }
 
 int weir_target_options_filter_user(struct weir_record_arguments *arguments, struct weir_event_list *events,
@@ -269,6 +268,8 @@ int weir_target_options_filter_user(struct weir_record_arguments *arguments, str
     weir_notice(notices, WEIR_NOTICE_VERBOSE, "-u: all tasks, of which a sample filter keeps those of user %u",
                 (unsigned)options->target.uid);
     int result = weir_user_filter_add(events, options->target.uid, err);
+    options->off_cpu.of_user = true;
+    options->off_cpu.uid = options->target.uid;
     options->target = (struct weir_target_spec){.kind = WEIR_TARGET_ALL};
     options->system_wide = true;
     return result;

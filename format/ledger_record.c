@@ -25,7 +25,7 @@
 #define PIECE_MAGIC      0x524744454c524957ull /* "WIRLEDGR" */
 #define PIECE_HEAD_BYTES 24u
 #define PIECE_MAX_BYTES  (WEIR_RECORD_MAX_BYTES - PIECE_HEAD_BYTES)
-#define VERSION          2u /* rows of version 1 end before `filtered` */
+#define VERSION          3u /* rows of version 1 end before `filtered`, those of version 2 before `lost_in_sums` */
 #define RECORD_ALIGN     8u
 #define UNWOUND_WORDS    (sizeof(struct weir_unwound_sum) / sizeof(uint64_t))
 
@@ -39,13 +39,19 @@ struct kept_row {
     uint32_t event, reserved;
     uint64_t written, evicted, shed, lost_ring_full, lost_write_failed, left_out, cut_off, counted;
     uint64_t filtered, merged;
+    uint64_t lost_in_sums;
 };
-_Static_assert(sizeof(struct kept_row) == 96, "the layout of files");
+_Static_assert(sizeof(struct kept_row) == 104, "the layout of files");
 
 /* The size of rows; 0: of an unknown version. */
 static size_t row_bytes(uint32_t version)
 {
-    return version == VERSION ? sizeof(struct kept_row) : version == 1 ? offsetof(struct kept_row, filtered) : 0;
+    static const size_t sizes[VERSION + 1] = {
+        [1] = offsetof(struct kept_row, filtered),
+        [2] = offsetof(struct kept_row, lost_in_sums),
+        [3] = sizeof(struct kept_row),
+    };
+    return version <= VERSION ? sizes[version] : 0;
 }
 
 static const char *const cause_names[WEIR_LOSS_CAUSES] = {
@@ -53,6 +59,7 @@ static const char *const cause_names[WEIR_LOSS_CAUSES] = {
     [WEIR_LOSS_RING_FULL] = "ring_full", [WEIR_LOSS_RING_PAUSED] = "ring_paused",
     [WEIR_LOSS_SUSPENDED] = "suspended", [WEIR_LOSS_OUTPUT_BEHIND] = "output_behind",
     [WEIR_LOSS_SHED] = "shed",           [WEIR_LOSS_WRITE_FAILED] = "write_failed",
+    [WEIR_LOSS_SUMS_FULL] = "sums_full",
 };
 
 void weir_ledger_row_add(struct weir_ledger_row *sum, const struct weir_ledger_row *row)
@@ -67,11 +74,12 @@ void weir_ledger_row_add(struct weir_ledger_row *sum, const struct weir_ledger_r
     sum->filtered += row->filtered;
     sum->counted += row->counted;
     sum->merged += row->merged;
+    sum->lost_in_sums += row->lost_in_sums;
 }
 
 uint64_t weir_ledger_row_lost(const struct weir_ledger_row *row)
 {
-    return row->shed + row->lost_ring_full + row->lost_write_failed;
+    return row->shed + row->lost_ring_full + row->lost_write_failed + row->lost_in_sums;
 }
 
 /* ---- JSON ---- */
@@ -111,11 +119,12 @@ static void append_json_cell(const struct weir_ledger_content *content, const st
     weir_text_append_json_string(out, content->event_names[row->event]);
     weir_buf_printf(out,
                     ",\"side\":%s,\"written\":%" PRIu64 ",\"evicted\":%" PRIu64 ",\"shed\":%" PRIu64
-                    ",\"lost_in_ring\":%" PRIu64 ",\"lost_writing\":%" PRIu64 ",\"left_out\":%" PRIu64
-                    ",\"cut_off\":%" PRIu64 ",\"filtered\":%" PRIu64 ",\"merged\":%" PRIu64 ",\"counted\":%" PRIu64 "}",
+                    ",\"lost_in_ring\":%" PRIu64 ",\"lost_writing\":%" PRIu64 ",\"lost_in_sums\":%" PRIu64
+                    ",\"left_out\":%" PRIu64 ",\"cut_off\":%" PRIu64 ",\"filtered\":%" PRIu64 ",\"merged\":%" PRIu64
+                    ",\"counted\":%" PRIu64 "}",
                     row->event >= content->side_event ? "true" : "false", row->written, row->evicted, row->shed,
-                    row->lost_ring_full, row->lost_write_failed, row->left_out, row->cut_off, row->filtered,
-                    row->merged, row->counted);
+                    row->lost_ring_full, row->lost_write_failed, row->lost_in_sums, row->left_out, row->cut_off,
+                    row->filtered, row->merged, row->counted);
 }
 
 void weir_ledger_append_json(const struct weir_ledger_content *content, struct weir_buf *out)
@@ -185,6 +194,7 @@ static void append_image(const struct weir_ledger_content *content, struct weir_
             .counted = row->counted,
             .filtered = row->filtered,
             .merged = row->merged,
+            .lost_in_sums = row->lost_in_sums,
         };
         weir_buf_append(image, &kept, sizeof(kept));
     }
@@ -308,6 +318,7 @@ static int parse_rows(const uint8_t *at, const struct head *head, struct parsed 
             .counted = kept.counted,
             .filtered = kept.filtered,
             .merged = kept.merged,
+            .lost_in_sums = kept.lost_in_sums,
         };
     }
     return 0;

@@ -30,15 +30,16 @@ struct weir_ledger_row {
      * The kernel makes no sample of these occurrences, and loses none. Known only for events that count their samples
      * (engine/session/ledger.c). */
     uint64_t cut_off;
-    uint64_t filtered; /* rejected by the event's sample filter (--filter): nobody asked for them */
-    uint64_t counted;  /* the event's own count, PERF_EVENT read(2) value */
-    uint64_t merged;   /* --aggregate: samples for which another one in the file stands */
+    uint64_t filtered;     /* rejected by the event's sample filter (--filter): nobody asked for them */
+    uint64_t counted;      /* the event's own count, PERF_EVENT read(2) value */
+    uint64_t merged;       /* --aggregate: samples for which another one in the file stands */
+    uint64_t lost_in_sums; /* --off-cpu: short stretches for which the sums had no room (engine/bpf/off_cpu.h) */
 };
 
 /* Adds the counts of a row to those of a sum. */
 void weir_ledger_row_add(struct weir_ledger_row *sum, const struct weir_ledger_row *row);
 
-/* Samples that are in no file though the event made them: shed, or lost in a ring or at the output. */
+/* Samples that are in no file though the event made them: shed, or lost in a ring, in the sums or at the output. */
 uint64_t weir_ledger_row_lost(const struct weir_ledger_row *row);
 
 /* Why samples were lost. The first six divide what the rows have as lost_ring_full. The numbers stand in files. */
@@ -51,6 +52,7 @@ enum weir_loss_cause {
     WEIR_LOSS_OUTPUT_BEHIND, /* in full rings whose reader waited for the output */
     WEIR_LOSS_SHED,          /* dropped by --shed=cpus */
     WEIR_LOSS_WRITE_FAILED,  /* the output failed */
+    WEIR_LOSS_SUMS_FULL,     /* --off-cpu: the sums of short stretches had no room */
     WEIR_LOSS_CAUSES,
 };
 

@@ -64,8 +64,8 @@ static void configure(const struct weir_skeleton *skeleton, const struct weir_of
         .kernel_chains = setup->kernel_chains,
         .user_chains = setup->user_chains,
     };
-    weir_skeleton_size_map(skeleton, "sums", setup->sums_max ? setup->sums_max : WEIR_OFF_CPU_SUMS_MAX);
-    weir_skeleton_size_map(skeleton, "stacks", setup->stacks_max ? setup->stacks_max : WEIR_OFF_CPU_STACKS_MAX);
+    weir_skeleton_size_map(skeleton, "sums", WEIR_OFF_CPU_SUMS_MAX);
+    weir_skeleton_size_map(skeleton, "stacks", WEIR_OFF_CPU_STACKS_MAX);
     weir_skeleton_size_map(skeleton, "listed", (uint32_t)weir_max_u64(setup->task_count, 1));
     weir_skeleton_size_map(skeleton, "cpus", (uint32_t)libbpf_num_possible_cpus());
     if (setup->scope != WEIR_OFF_CPU_LISTED)

@@ -46,7 +46,6 @@ struct weir_off_cpu_setup {
     size_t cgroup_count;             /* 0: of any cgroup; at most WEIR_OFF_CPU_CGROUPS */
     bool cgroup_ids;                 /* samples have the id of the task's cgroup */
     bool kernel_chains, user_chains; /* the parts of call chains */
-    uint32_t sums_max, stacks_max;   /* 0: the defaults above */
     const struct weir_notice_sink *notices;
 };
 

@@ -80,14 +80,6 @@ static void add_drained(const struct weir_pipeline *pipeline, struct weir_record
     }
 }
 
-/* Adds the samples that weir itself has written: sums of off-CPU time, under the id of the first CPU. */
-static void add_sums(const struct weir_event_set *set, struct weir_record_result *result)
-{
-    int event = weir_event_set_off_cpu_event(set);
-    if (event >= 0)
-        row_at(result, 0, (unsigned)event)->written += result->off_cpu_sums;
-}
-
 /* Whether the event also counts occurrences in sleeping tasks, for which the kernel makes no sample. */
 static bool counts_sleepers(const struct weir_event_set *set, const struct weir_ledger_row *row)
 {
@@ -123,6 +115,20 @@ static uint64_t first_id(const struct weir_event_set *set, unsigned event, unsig
     while (task < set->task_count - 1 && weir_event_set_fd(set, event, place, task) < 0)
         task++;
     return set->ids[weir_event_set_slot(set, event, place, task)];
+}
+
+/* Adds the samples that weir itself has written: sums of off-CPU time, under the id of the first CPU. Stretches that
+ * are in no sum are lost under the same id. */
+static void add_sums(const struct weir_event_set *set, struct weir_record_result *result, struct weir_buf *lost)
+{
+    int event = weir_event_set_off_cpu_event(set);
+    if (event < 0)
+        return;
+    struct weir_ledger_row *row = row_at(result, 0, (unsigned)event);
+    const struct weir_event_count unsummed = {.lost = result->off_cpu_unsummed, .id = first_id(set, row->event, 0)};
+    row->written += result->off_cpu_sums;
+    row->lost_in_sums = unsummed.lost;
+    weir_ledger_append_lost(set, row->event, 0, &unsummed, 0, lost);
 }
 
 /* Returns the number of counted samples that no column of the row accounts for so far. */
@@ -266,7 +272,7 @@ int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *
     }
     add_retired(set, result);
     add_drained(pipeline, result, weir_event_set_sideband(set));
-    add_sums(set, result);
+    add_sums(set, result, lost);
     add_vanished(set, pipeline, result, lost);
     add_overwritten(set, result);
     add_cut_off(set, result);

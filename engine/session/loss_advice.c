@@ -92,6 +92,7 @@ static void divide_all(struct weir_record_result *result)
         in_rings += row->lost_ring_full;
         losses[WEIR_LOSS_SHED].lost += row->shed;
         losses[WEIR_LOSS_WRITE_FAILED].lost += row->lost_write_failed;
+        losses[WEIR_LOSS_SUMS_FULL].lost += row->lost_in_sums;
     }
     divide(result, WEIR_LOSS_SUSPENDED, result->lost_suspended, &in_rings);
     divide(result, WEIR_LOSS_OUTPUT_BEHIND, result->lost_while_pool_empty, &in_rings);
@@ -117,4 +118,6 @@ void weir_loss_advise(struct weir_record_result *result, const struct weir_kerne
         advise_pool(result, losses[WEIR_LOSS_OUTPUT_BEHIND].hint);
     if (losses[WEIR_LOSS_SHED].lost > 0)
         advise_pool(result, losses[WEIR_LOSS_SHED].hint);
+    if (losses[WEIR_LOSS_SUMS_FULL].lost > 0)
+        snprintf(losses[WEIR_LOSS_SUMS_FULL].hint, WEIR_LOSS_HINT_BYTES, "--off-cpu-thresh=0");
 }

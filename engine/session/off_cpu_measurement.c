@@ -14,6 +14,8 @@
 
 static enum weir_off_cpu_scope scope_of(const struct weir_recording_plan *plan)
 {
+    if (plan->options->off_cpu.of_user)
+        return WEIR_OFF_CPU_OWNED;
     if (plan->config.system_wide)
         return WEIR_OFF_CPU_ALL_TASKS;
     if (!weir_recording_plan_has_tasks(plan->options))
@@ -50,7 +52,7 @@ int weir_off_cpu_measurement_open(struct weir_off_cpu **made, const struct weir_
     const struct weir_off_cpu_setup setup = {
         .threshold_ns = options->off_cpu.threshold_ms * WEIR_NS_PER_MS,
         .scope = scope_of(plan),
-        .uid = options->target.uid,
+        .uid = options->off_cpu.of_user ? options->off_cpu.uid : options->target.uid,
         .command = command,
         .task_count = targets->count * 2 + TASKS_SPARE,
         .inherit = !options->no_inherit,
@@ -130,8 +132,7 @@ static void tell(const struct weir_off_cpu_counts *off_cpu, const struct weir_no
     if (off_cpu->overflowed > 0)
         weir_notice(
             notices, WEIR_NOTICE_WARNING,
-            "%llu short stretches off the CPUs, together %.3f s, are not in the file: %u stacks of %u tasks found "
-            "no more room; --off-cpu-thresh=0 makes each a sample",
+            "%llu short stretches off the CPUs, together %.3f s, are lost: there is room for %u stacks and %u sums",
             (unsigned long long)off_cpu->overflowed, (double)off_cpu->overflowed_ns / WEIR_NS_PER_S,
             WEIR_OFF_CPU_STACKS_MAX, WEIR_OFF_CPU_SUMS_MAX);
     if (off_cpu->unfollowed > 0)
@@ -146,6 +147,7 @@ int weir_off_cpu_measurement_finish(const struct weir_off_cpu *off_cpu, const st
 {
     struct weir_off_cpu_counts counts = {0};
     int code = weir_off_cpu_count(off_cpu, &counts);
+    result->off_cpu_unsummed = counts.overflowed;
     if (code == 0)
         code = write_totals(off_cpu, events, pipeline, &result->off_cpu_sums);
     weir_notice(notices, WEIR_NOTICE_VERBOSE,

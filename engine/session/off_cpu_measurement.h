@@ -23,8 +23,8 @@ int weir_off_cpu_measurement_open(struct weir_off_cpu **made, const struct weir_
 int weir_off_cpu_measurement_find_tasks(const struct weir_off_cpu *off_cpu, const struct weir_recording_plan *plan,
                                         struct weir_error *err);
 
-/* Writes the sums as samples, and fills result->off_cpu; warns of stretches that are in neither. After the readers have
- * ended. 0 or -errno with err. */
+/* Writes the sums as samples, and fills result->off_cpu_sums and .off_cpu_unsummed; warns of stretches that are in no
+ * sum. After the readers have ended. 0 or -errno with err. */
 int weir_off_cpu_measurement_finish(const struct weir_off_cpu *off_cpu, const struct weir_event_set *events,
                                     struct weir_pipeline *pipeline, struct weir_record_result *result,
                                     const struct weir_notice_sink *notices, struct weir_error *err);

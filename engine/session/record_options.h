@@ -70,6 +70,8 @@ enum weir_record_on_full { /* --on-full: the reaction to a full file system (eng
 struct weir_off_cpu_options {
     bool wanted;           /* --off-cpu */
     uint64_t threshold_ms; /* --off-cpu-thresh: shorter stretches are summed */
+    bool of_user;          /* -u of a recording of all tasks: those of user `uid` only */
+    uid_t uid;
 };
 
 struct weir_rotation_options { /* several files, one after another */

@@ -73,6 +73,7 @@ struct weir_record_result {
     uint64_t rings;
     uint64_t pool_bytes;
     uint64_t off_cpu_sums;     /* --off-cpu: samples in the file that hold sums of short stretches */
+    uint64_t off_cpu_unsummed; /* --off-cpu: short stretches for which the sums had no room */
     struct weir_aux_sum aux;   /* all 0 without AUX areas */
     uint64_t left_out_samples; /* recorded after max_bytes was reached; lost_samples does not include them */
     uint64_t compressed_in_bytes, compressed_out_bytes; /* -z: input and output, for the data in the files */

@@ -107,23 +107,31 @@ Test(ledger_record, no_byte_is_trusted)
     weir_buf_fini(&records);
 }
 
-/* A ledger of version 1 has rows of 80 bytes, without `filtered` and `merged`. */
-Test(ledger_record, ledger_of_an_older_weir_is_read)
+/* Makes a ledger of two rows one of an older version, whose rows are shorter, and expects its second row to be read. */
+static void expect_older(uint8_t version, size_t row_bytes, const char *wanted)
 {
     const struct weir_ledger_content content = content_of(2);
     struct weir_buf records = WEIR_BUF_INIT;
+    rows[1].lost_in_sums = 9;
     weir_ledger_append_records(&content, &records);
     uint8_t *ledger = records.data + 24;
     size_t rows_at = 24 + 8 * WEIR_LOSS_CAUSES;
-    memmove(ledger + rows_at + 80, ledger + rows_at + 96, 80);
-    memmove(ledger + rows_at + 160, ledger + rows_at + 192, records.used - 24 - rows_at - 192);
-    ledger[0] = 1;
+    memmove(ledger + rows_at + row_bytes, ledger + rows_at + 104, row_bytes);
+    memmove(ledger + rows_at + 2 * row_bytes, ledger + rows_at + 208, records.used - 24 - rows_at - 208);
+    ledger[0] = version;
     struct weir_buf json = read_all(&records, UINT32_MAX);
     cr_expect_eq(strncmp(weir_buf_str(&json), "[\n {\"written\":1,", 15), 0, "%s", weir_buf_str(&json));
-    cr_expect_not_null(strstr(weir_buf_str(&json), "\"filtered\":0,\"merged\":0,\"counted\":4}"), "%s",
-                       weir_buf_str(&json));
+    cr_expect_not_null(strstr(weir_buf_str(&json), wanted), "%s", weir_buf_str(&json));
     weir_buf_fini(&json);
     weir_buf_fini(&records);
+}
+
+/* Rows of version 1 end before `filtered` and `merged`, those of version 2 before `lost_in_sums`. */
+Test(ledger_record, ledger_of_an_older_weir_is_read)
+{
+    expect_older(1, 80, "\"lost_in_sums\":0,\"left_out\":0,\"cut_off\":0,\"filtered\":0,\"merged\":0,\"counted\":4}");
+    expect_older(2, 96, "\"lost_in_sums\":0,\"left_out\":0,\"cut_off\":0,\"filtered\":3,\"merged\":0,\"counted\":4}");
+    expect_older(3, 104, "\"lost_in_sums\":9,\"left_out\":0,\"cut_off\":0,\"filtered\":3,\"merged\":0,\"counted\":4}");
 }
 
 Test(ledger_record, padding_is_no_ledger)
@@ -167,6 +175,7 @@ Test(ledger_record, json_has_every_cell_and_each_cause_that_lost)
          .shed = 2,
          .lost_ring_full = 5,
          .lost_write_failed = 2,
+         .lost_in_sums = 1,
          .left_out = 4,
          .cut_off = 6,
          .filtered = 12,
@@ -181,16 +190,18 @@ Test(ledger_record, json_has_every_cell_and_each_cause_that_lost)
     weir_ledger_append_json(&content, &json);
     cr_expect_str_eq(
         weir_buf_str(&json),
-        "{\"written\":10,\"merged\":3,\"evicted\":1,\"lost\":9,\"left_out\":4,\"cut_off\":6,\"filtered\":12,\"side_"
+        "{\"written\":10,\"merged\":3,\"evicted\":1,\"lost\":10,\"left_out\":4,\"cut_off\":6,\"filtered\":12,\"side_"
         "lost\":3,\n "
         "\"causes\":[\n"
         "  {\"cause\":\"ring_full\",\"lost\":7,\"hint\":\"-m 4M (now 512K) or -r 1\"},\n"
         "  {\"cause\":\"write_failed\",\"lost\":2,\"hint\":null}],\n \"unwound\":null,\n \"cells\":[\n"
         "  {\"cpu\":3,\"task\":null,\"event\":\"cycles\",\"side\":false,\"written\":10,\"evicted\":1,\"shed\":2,"
-        "\"lost_in_ring\":5,\"lost_writing\":2,\"left_out\":4,\"cut_off\":6,\"filtered\":12,\"merged\":3,\"counted\":"
+        "\"lost_in_ring\":5,\"lost_writing\":2,\"lost_in_sums\":1,\"left_out\":4,\"cut_off\":6,\"filtered\":12,"
+        "\"merged\":3,\"counted\":"
         "30},\n"
         "  {\"cpu\":null,\"task\":77,\"event\":\"dummy:u\",\"side\":true,\"written\":8,\"evicted\":0,\"shed\":0,"
-        "\"lost_in_ring\":3,\"lost_writing\":0,\"left_out\":0,\"cut_off\":0,\"filtered\":0,\"merged\":0,\"counted\":0}]"
+        "\"lost_in_ring\":3,\"lost_writing\":0,\"lost_in_sums\":0,\"left_out\":0,\"cut_off\":0,\"filtered\":0,"
+        "\"merged\":0,\"counted\":0}]"
         "}");
     weir_buf_fini(&json);
 }

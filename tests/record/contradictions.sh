@@ -123,3 +123,29 @@ test_samples_that_exclude_each_other() {
 -e cs -T --no-timestamp|-|warning: samples keep their time stamps, which order the file|0
 END
 }
+
+test_options_that_have_no_effect_without_another_one_are_told() {
+    local no_chains="has no effect without -g: samples have no call chains"
+    expect_pairs <<END
+-e cs --switch-max-files 2|-|warning: option '--switch-max-files' has no effect without --switch-output|0
+-e cs --kernel-callchains|-|warning: option '--kernel-callchains' $no_chains|0
+-e cs --user-callchains|-|warning: option '--user-callchains' $no_chains|0
+-e cs/call-graph=fp/ --user-callchains|-|-|0
+-e cs --running-time|-|warning: option '--running-time' has no effect without -s or events with :S|0
+-e cs -s --running-time|-|-|0
+END
+    weir_record -e cs --clang-path no -o it.data -- true
+    expect_eq "exit status" "$status" 0
+    expect_line err "weir: warning: option '--clang-path' has no effect without -e FILE.c"
+    weir_record -e cs -M 8M --snapshot-on exit --snapshot-hold-off 5 -o no.data -- true
+    expect_eq "exit status" "$status" 129
+    expect_line err "weir: option '--snapshot-hold-off' needs --snapshot-on EVENT: no event takes a snapshot"
+    [ ! -e no.data ] || fail "it was recorded"
+
+    # What a file of settings says is for the recordings that use it.
+    mkdir weir
+    printf '[record]\n    off-cpu-thresh = 5\n    kernel-callchains = true\n' >weir/config
+    XDG_CONFIG_HOME=$PWD weir_record -e cs -o it.data -- true
+    expect_eq "exit status" "$status" 0
+    expect_eq "warnings" "$(grep -c warning: err || true)" 0
+}

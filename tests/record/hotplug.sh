@@ -3,6 +3,8 @@
 
 needs_perf_events
 needs_second_cpu
+# shellcheck source=tests/record/off_cpu_oracles.sh
+. "${BASH_SOURCE%/*}/off_cpu_oracles.sh"
 
 switch=/sys/devices/system/cpu/cpu1/online
 [ -w $switch ] || skip "needs a CPU that can be taken offline: $switch"
@@ -313,4 +315,20 @@ test_outputs_of_programs_follow_a_cpu_that_comes_back() {
     expect_eq "samples that the program let pass" "$(events_of it.data raw_syscalls:sys_enter)" 1000
     expect_eq "samples that the program sent" "$(events_of it.data fourth)" 500
     expect_readers_agree it.data
+}
+
+# While a CPU is away, a stretch that ends there has no event that could take it.
+test_time_off_the_cpus_is_whole_when_a_cpu_goes_and_comes() {
+    needs_off_cpu
+    local waiting
+    begin_waits 10 80
+    start_record it.data --off-cpu --off-cpu-thresh 40 -e dummy -p "$waiting" 9>&-
+    exec 9>&-
+    sleep 0.2
+    set_knob $switch 0
+    sleep 0.2
+    write_knob $switch 1
+    await_record
+    expect_waits it.data
+    expect_lives lives it.data
 }

@@ -66,7 +66,7 @@ expect_balance() {
 import json, sys
 ledger = json.load(open(sys.argv[1]))["ledger"]
 samples = [cell for cell in ledger["cells"] if not cell["side"]]
-lost = sum(cell["shed"] + cell["lost_in_ring"] + cell["lost_writing"] for cell in samples)
+lost = sum(cell["shed"] + cell["lost_in_ring"] + cell["lost_writing"] + cell["lost_in_sums"] for cell in samples)
 wrong = ledger["lost"] != lost or sum(cause["lost"] for cause in ledger["causes"]) != lost
 wrong |= ledger["written"] != sum(cell["written"] for cell in samples)
 for cell in samples:

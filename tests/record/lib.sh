@@ -165,7 +165,7 @@ while_stopped() {
 }
 
 # ledger_column COLUMN [EVENT]: the sum over all CPUs. Columns: written merged evicted shed lost_in_ring lost_writing
-# cut_off filtered counted. A column that the table leaves out is 0.
+# lost_in_sums cut_off filtered counted. A column that the table leaves out is 0.
 ledger_column() {
     local title=${1//_/ }
     awk -F '  +' -v title="${title^^}" -v event="${2:-}" '

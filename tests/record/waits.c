@@ -1,8 +1,11 @@
 /*
- * Waits known times in known functions, for tests of off-CPU time: waits SLEEPS MS. Once a line comes on standard input
- * (or its end), a thread sleeps, another reads from a pipe, a third one spins and sleeps, and a child process sleeps:
- * each SLEEPS times for MS milliseconds. Then, for each thread and the child, prints "TID LEAST MOST CPU" in ns: bounds
- * of its lifetime, and its CPU time.
+ * Waits known times in known functions, for tests of off-CPU time: waits SLEEPS MS, or waits tree DEPTH.
+ *
+ * waits tree DEPTH sleeps for a moment in each of the 2^DEPTH leaves of a tree of calls.
+ *
+ * waits SLEEPS MS: once a line comes on standard input (or its end), a thread sleeps, another reads from a pipe, a
+ * third one spins and sleeps, and a child process sleeps: each SLEEPS times for MS milliseconds. Then, for each thread
+ * and the child, prints "TID LEAST MOST CPU" in ns: bounds of its lifetime, and its CPU time.
  *
  * The system calls are made in the functions themselves: of a function in the C library, which has no frame pointers,
  * the kernel does not find the caller.
@@ -12,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -80,6 +84,20 @@ __attribute__((noinline)) static void wait_in_child(void)
         call(SYS_nanosleep, (long)&pause, 0, 0);
 }
 
+/* Two calls of itself, and so two places to return to. */
+__attribute__((noinline)) static void wait_in_tree(long depth)
+{
+    const struct timespec moment = {.tv_nsec = 1};
+    if (depth == 0) {
+        call(SYS_nanosleep, (long)&moment, 0, 0);
+        return;
+    }
+    wait_in_tree(depth - 1);
+    __asm__ volatile("" ::: "memory");
+    wait_in_tree(depth - 1);
+    __asm__ volatile("" ::: "memory");
+}
+
 struct life {
     void (*body)(void);
     pid_t tid;
@@ -114,6 +132,10 @@ int main(int argc, char **argv)
 {
     static void (*const bodies[])(void) = {wait_in_sleep, wait_in_read, wait_between_spins, wait_in_child};
     pthread_t threads[3];
+    if (argc == 3 && strcmp(argv[1], "tree") == 0) {
+        wait_in_tree(strtol(argv[2], NULL, 10));
+        return 0;
+    }
     if (argc != 3 || pipe2(ends, O_CLOEXEC) < 0 || pipe2(ready, O_CLOEXEC) < 0)
         return 2;
     struct life *lives = mmap(NULL, 4 * sizeof(*lives), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
