@@ -58,20 +58,16 @@ function(weir_layer name)
   target_link_libraries(weir_${name} PRIVATE ${ARG_LIBS})
 endfunction()
 
-# weir_criterion_test(NAME SOURCES file... LAYERS layer... [LABELS label...] [TIMEOUT s] [ENV VAR=value...] [EXCLUSIVE])
+# weir_criterion_test(NAME SOURCES file... LAYERS layer... [LABELS label...] [TIMEOUT s] [ENV VAR=value...])
 # One Criterion program, one ctest entry of the same name. Criterion cannot start under ThreadSanitizer: skipped there.
 function(weir_criterion_test name)
-  cmake_parse_arguments(ARG "EXCLUSIVE" "TIMEOUT" "SOURCES;LAYERS;LABELS;ENV" ${ARGN})
-  set(exclusive "")
-  if(ARG_EXCLUSIVE)
-    set(exclusive EXCLUSIVE)
-  endif()
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LAYERS;LABELS;ENV" ${ARGN})
   if(WEIR_SANITIZE MATCHES "thread")
     return()
   endif()
   pkg_check_modules(CRITERION REQUIRED IMPORTED_TARGET criterion)
   weir_test_program(${name} SOURCES ${ARG_SOURCES} LAYERS ${ARG_LAYERS} LABELS ${ARG_LABELS}
-    TIMEOUT ${ARG_TIMEOUT} ENV ${ARG_ENV} ${exclusive})
+    TIMEOUT ${ARG_TIMEOUT} ENV ${ARG_ENV})
   target_link_libraries(${name} PRIVATE PkgConfig::CRITERION)
   # Criterion's macros trip these; nothing of ours relies on them being quiet.
   target_compile_options(${name} PRIVATE -Wno-shadow -Wno-missing-prototypes)
@@ -80,13 +76,10 @@ endfunction()
 # Links tests, some hundred programs, in half the time.
 find_program(WEIR_GOLD ld.gold)
 
-# weir_test_program(NAME SOURCES file... LAYERS layer... [LABELS label...] [TIMEOUT s] [ENV VAR=value...] [ARGS arg...]
-#                   [EXCLUSIVE])
+# weir_test_program(NAME SOURCES file... LAYERS layer... [LABELS label...] [TIMEOUT s] [ENV VAR=value...] [ARGS arg...])
 # A plain test program: exit status 0 passes, 77 is a named skip. Also runs under ThreadSanitizer.
-# EXCLUSIVE: changes or loads the whole machine (hotplug, sysctl, storms), so ctest runs nothing beside it whatever its
-# -j; also sets the label "exclusive".
 function(weir_test_program name)
-  cmake_parse_arguments(ARG "EXCLUSIVE" "TIMEOUT" "SOURCES;LAYERS;LABELS;ENV;ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LAYERS;LABELS;ENV;ARGS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE weir_flags)
   if(NOT "bench" IN_LIST ARG_LABELS) # what is measured or shipped is built as it is shipped; tests compile faster so
@@ -101,10 +94,6 @@ function(weir_test_program name)
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
-  endif()
-  if(ARG_EXCLUSIVE)
-    list(APPEND ARG_LABELS exclusive)
-    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${ARG_LABELS}"
     ENVIRONMENT "${ARG_ENV}")

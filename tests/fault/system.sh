@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Faults of the system around a recording: stopped, starved of memory, its file taken away, its clock set, its CPUs
-# narrowed. Rows of docs/faults.md.
+# narrowed. Rows of docs/faults.md. Those that change the whole machine: tests/record/sysctls.sh.
 
 # shellcheck disable=SC2154 # weir is the pid of start_record
 needs_perf_events
@@ -37,17 +37,6 @@ test_targets_that_end_while_weir_attaches_are_passed_over() {
         kill %% 2>/dev/null || true
         rm -f it.data it.data.old
     done
-}
-
-# Row 25.
-test_throttled_events_are_counted_and_told() {
-    set_knob /proc/sys/kernel/perf_event_max_sample_rate 2000
-    record -e cpu-clock -c 100000 -o it.data -- "$WEIR_LOAD" spin 300000000
-    local throttled told
-    throttled=$(report_records it.data THROTTLE)
-    told=$(sed -n 's/.* throttled \([0-9]*\) times.*/\1/p' err)
-    expect_eq "throttled, told and in the file" "$told" "${throttled:-0}"
-    expect_whole it.data
 }
 
 # Row 30: the clock of day jumps; durations are those of a clock that does not.

@@ -141,8 +141,10 @@ test_tracepoints_that_cannot_be_described_at_the_end_cost_no_record() {
 }
 
 test_name_that_cannot_be_given_leaves_the_file_of_before() {
-    with_fault linkat error=EIO -e cpu-clock -- sh -c 'sleep 0.2; touch ran'
+    with_fault linkat error=EIO -e cpu-clock -- \
+        sh -c "until grep -q 'recording has ended' err; do sleep 0.02; done; touch ran"
     expect_eq "status" "$status" 125
+    [ -e ran ] || fail "the command did not run on"
     expect_line err "cannot name the output 'it.data': Input/output error"
     expect_line err "recording has ended (cannot name the output 'it.data': Input/output error); the command runs on"
     [ ! -e it.data.old ] || fail "the file of before was moved"

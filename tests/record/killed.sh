@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What SIGKILL at a random time leaves behind. Checkpoints come each second, so nothing else is to keep disk and CPUs.
+# What SIGKILL at a random time leaves behind.
 
 needs_perf_events
 
@@ -18,15 +18,21 @@ end_workload() { if [ -s "$1.pid" ]; then kill -KILL "$(cat "$1.pid")" 2>/dev/nu
 # A time in seconds, from .. to .. in ms.
 random_s() { printf '0.%03d' $(($1 + RANDOM % ($2 - $1))); }
 
-# kill_after_two_seconds FOLDER: 2 to 3 s after the file has its name. A checkpoint covers what is up to a second old;
-# the other second is for a disk that is busy with the other victims.
-kill_after_two_seconds() {
+# data_size FILE: what its head says of the data: 0 until the first checkpoint.
+data_size() { od -A n -t u8 -j 48 -N 8 "$1" | tr -d ' ' | grep . || echo 0; }
+
+# has_data FILE BYTES: so many at least.
+has_data() { [ "$(data_size "$1")" -ge "$2" ]; }
+
+# kill_after_a_checkpoint FOLDER: up to a second after one that covers some hundred samples, which the first may lack.
+kill_after_a_checkpoint() {
     start_victim "$1"
     local victim=$! delay
     wait_until test -e "$1/it.data"
+    wait_until has_data "$1/it.data" 1
+    wait_until has_data "$1/it.data" $(($(data_size "$1/it.data") + 20000))
     delay=$(random_s 0 999)
-    echo "killed after 2 + $delay s" >"$1.when"
-    sleep 2
+    echo "killed $delay s after a checkpoint" >"$1.when"
     sleep "$delay"
     kill -KILL "$victim"
     wait "$victim" || true
@@ -36,7 +42,7 @@ kill_after_two_seconds() {
 test_file_opens_as_it_is() {
     local batch victim
     for ((batch = 0; batch < batches; batch++)); do
-        for ((victim = 0; victim < at_once; victim++)); do kill_after_two_seconds "$batch.$victim" & done
+        for ((victim = 0; victim < at_once; victim++)); do kill_after_a_checkpoint "$batch.$victim" & done
         wait
         for ((victim = 0; victim < at_once; victim++)); do expect_readable "$batch.$victim"; done
     done
@@ -75,6 +81,9 @@ test_nothing_is_left_of_a_recording_that_had_not_begun() {
     done
 }
 
+# has_samples FILE: by its last checkpoint.
+has_samples() { [ "$("$WEIR_PROGRAM" dump --type sample --json "$1" 2>dump.err | wc -l)" -ge 1 ]; }
+
 # Their formats are written last, and early in the head: perf refuses the file until recover puts them where it looks.
 # A file that was last written before this boot is of another kernel, for all that recover can know.
 test_killed_recording_of_tracepoints_is_recovered() {
@@ -82,7 +91,7 @@ test_killed_recording_of_tracepoints_is_recovered() {
     "$WEIR_PROGRAM" record -q -a -e sched:sched_switch -o it.data 2>err &
     local victim=$! dumped
     wait_until test -e it.data
-    sleep 4 # for samples to be on file, which are drained once a second
+    wait_until has_samples it.data
     kill -KILL "$victim"
     wait "$victim" || true
     touch -d 2001-01-01 it.data

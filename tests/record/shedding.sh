@@ -1,16 +1,20 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2094 # one file is read here, others are written
 # A reader of a stream that does not read stands for a disk that stands still: the pool fills up, and what --shed allows
-# is done without. It reads on later, so that everything that was kept is looked at.
+# is done without. It reads once the load has ended, so that everything that was kept is looked at.
 
 needs_perf_events
 
-# behind SECONDS OPTION...: records into a reader that begins to read after so long, into it.data.
+# behind OPTION... -- COMMAND...: records it into a reader that begins to read when the command ends, into it.data.
 behind() {
-    local seconds=$1
+    local options=()
+    while [ "$1" != -- ]; do options+=("$1") && shift; done
     shift
+    rm -f ended
     set +e
-    "$WEIR_PROGRAM" record -v "$@" 2>err | bash -c "sleep $seconds; cat" >it.data
+    # shellcheck disable=SC2016 # for the inner shell
+    "$WEIR_PROGRAM" record -v "${options[@]}" -- sh -c '"$@"; : >ended' - "$@" 2>err |
+        bash -c "until [ -e ended ]; do sleep 0.02; done; cat" >it.data
     status=${PIPESTATUS[0]}
     set -e
 }
@@ -33,8 +37,8 @@ lost_samples_told() {
 record_dwarf() { # SHED
     local -x WEIR_TEST_STACK
     printf -v WEIR_TEST_STACK '%16384s' ''
-    behind 3 --shed="$1" -e cpu-clock -F 10000 --call-graph dwarf,8192 --buffer-size 2M -m 512K -o - -- \
-        "$WEIR_LOAD" spin 1500000000
+    behind --shed="$1" -e cpu-clock -F 10000 --call-graph dwarf,8192 --buffer-size 2M -m 512K -o - -- \
+        "$WEIR_LOAD" spin 500000000
     expect_eq "status" "$status" 0
     "$WEIR_PROGRAM" verify -q it.data || fail "verify: $("$WEIR_PROGRAM" verify it.data)"
     perf script -i - <it.data >script 2>perf.err || fail "perf script: $(cat perf.err)"
@@ -70,7 +74,7 @@ test_the_cpu_that_fills_the_pool_loses_samples_and_the_other_none() {
     local event=syscalls:sys_enter_getppid lost
     needs_second_cpu
     [ -d /sys/kernel/tracing/events/syscalls/sys_enter_getppid ] || skip "needs tracepoints of system calls"
-    behind 1.5 --shed=cpus -a -e "$event" -c 1 --buffer-size 2M -m 512K -o - -- sh -c \
+    behind --shed=cpus -a -e "$event" -c 1 --buffer-size 2M -m 512K -o - -- sh -c \
         "taskset -c 1 '$WEIR_LOAD' getppid 400000 &
         for i in 1 2 3 4 5 6 7 8; do taskset -c 0 '$WEIR_LOAD' getppid 50; done
         wait"
@@ -92,7 +96,7 @@ test_the_cpu_that_fills_the_pool_loses_samples_and_the_other_none() {
 
 test_what_is_shed_counts_as_lost() {
     # Each storm fits the ring: a reader that is late then loses nothing in it, and the pool fills up all the same.
-    behind 1 --max-loss 0 --shed=cpus -a -e raw_syscalls:sys_enter -c 1 --buffer-size 2M -m 512K -o - -- \
+    behind --max-loss 0 --shed=cpus -a -e raw_syscalls:sys_enter -c 1 --buffer-size 2M -m 512K -o - -- \
         sh -c "for i in \$(seq 60); do '$WEIR_LOAD' getppid 4000; done"
     expect_at_least "shed" "$(ledger_column shed)" 1
     expect_eq "status" "$status" 3
@@ -100,8 +104,8 @@ test_what_is_shed_counts_as_lost() {
 
 test_status_tells_of_the_pressure() {
     mkfifo ctl ack
-    behind 2.5 --shed=stacks --control fifo:ctl,ack -a -e cpu-clock -F 5000 --call-graph dwarf --buffer-size 4M -m 1M \
-        -o - -- sh -c "'$WEIR_LOAD' spin 2000000000 & echo status >ctl; head -n 1 ack >first; wait; echo status >ctl
+    behind --shed=stacks --control fifo:ctl,ack -a -e cpu-clock -F 5000 --call-graph dwarf --buffer-size 4M -m 1M \
+        -o - -- sh -c "'$WEIR_LOAD' spin 500000000 & echo status >ctl; head -n 1 ack >first; wait; echo status >ctl
         head -n 1 ack >last"
     expect_line first '"pressure":"'
     expect_line last '"shed":{"most":"stacks","samples":0,"trimmed_samples":'
