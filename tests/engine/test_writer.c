@@ -9,11 +9,8 @@
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "format/perf_file.h"
-#include "format/records.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/test_record.h"
 #include "tests/engine/writer_rig.h"
