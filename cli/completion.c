@@ -92,7 +92,7 @@ const char weir_completion_cgroup_script[] =
 
 static const char *call_graph_mode(size_t index)
 {
-    static const char *const modes[] = {"fp", "dwarf", "lbr"};
+    static const char *const modes[] = {"fp", "dwarf", "dwarf,unwind", "lbr"};
     return index < WEIR_ARRAY_COUNT(modes) ? modes[index] : NULL;
 }
 

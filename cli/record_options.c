@@ -74,6 +74,8 @@ static const struct weir_example examples[] = {
      "A reader per package; stacks are cut before samples are lost to a slow disk."},
     {"weir record -D 1000 --sample-identifier make", "Without the first second, with ids in each record."},
     {"weir record -a -g -F 99 --aggregate=10s sleep 600", "Equal samples of ten seconds become one."},
+    {"weir record -a -F 99 --call-graph dwarf,unwind sleep 60",
+     "Call chains without frame pointers, made of copied stacks while recording."},
     {"weir record --off-cpu -g -p 4242", "Where a process waits, beside where it runs."},
     {"weir record --preset sched make", "The events of perf sched, for perf sched timehist."},
     {"weir record -a -e cpu-clock --filter 'period > 1000' sleep 1", "Some samples only."},

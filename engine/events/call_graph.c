@@ -53,6 +53,25 @@ static int parse_frames(const char *text, uint32_t *max_stack, struct weir_error
     return 0;
 }
 
+/* The word unwind, and what follows it. False: it is none. */
+static bool parse_unwind(const char *text, struct weir_call_graph_request *request, int *result, struct weir_error *err)
+{
+    static const char word[] = "unwind", size[] = ",stack=";
+    if (strncmp(text, word, strlen(word)) != 0)
+        return false;
+    const char *rest = text + strlen(word);
+    request->unwinds = true;
+    *result = 0;
+    if (strncmp(rest, size, strlen(size)) == 0) {
+        *result = parse_stack_bytes(rest + strlen(size), &request->stack_bytes, err);
+    } else if (*rest) {
+        *result = weir_error_set(err, -EINVAL, "'%s' does not follow 'dwarf,'", text);
+        weir_error_hint(err, "dwarf,unwind, or with the bytes of each copy of the user stack: dwarf,unwind,stack=%u",
+                        WEIR_STACK_BYTES_DEFAULT);
+    }
+    return true;
+}
+
 static bool is_mode(const char *text, size_t length, const char *name)
 {
     return strlen(name) == length && memcmp(text, name, length) == 0;
@@ -74,7 +93,7 @@ int weir_call_graph_parse(const char *text, struct weir_call_graph_request *requ
     } else if (is_mode(text, length, "dwarf")) {
         parsed.mode = WEIR_CALL_GRAPH_DWARF;
         parsed.stack_bytes = WEIR_STACK_BYTES_DEFAULT;
-        if (size)
+        if (size && !parse_unwind(size, &parsed, &result, err))
             result = parse_stack_bytes(size, &parsed.stack_bytes, err);
     } else if (is_mode(text, length, "lbr")) {
         parsed.mode = WEIR_CALL_GRAPH_LBR;
@@ -84,7 +103,7 @@ int weir_call_graph_parse(const char *text, struct weir_call_graph_request *requ
         }
     } else {
         result = weir_error_set(err, -EINVAL, "unknown call graph mode '%.*s'", (int)weir_min_u64(length, 64), text);
-        weir_error_hint(err, "fp, dwarf[,BYTES] or lbr");
+        weir_error_hint(err, "fp, dwarf[,BYTES], dwarf,unwind or lbr");
     }
     if (result == 0)
         *request = parsed;

@@ -2,7 +2,8 @@
  * How call chains are made: the argument of --call-graph, of the configuration's record.call-graph and of the term
  * call-graph=. Any thread; no allocation.
  *
- * Grammar: fp[,FRAMES] | dwarf[,BYTES] | lbr, in lower case; numbers are decimal, or hexadecimal with 0x.
+ * Grammar: fp[,FRAMES] | dwarf[,BYTES] | dwarf,unwind[,stack=BYTES] | lbr, in lower case; numbers are decimal, or
+ * hexadecimal with 0x. unwind is weir's own word.
  * Source: perf-record(1) on --call-graph. Each text was tried with perf 6.1.
  */
 #ifndef WEIR_ENGINE_EVENTS_CALL_GRAPH_H

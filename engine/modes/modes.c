@@ -64,7 +64,7 @@ static const struct weir_mode_row rows[WEIR_MODE_COUNT] = {
     [WEIR_MODE_CONTINUES_WITHOUT_IDS] = {"continues-without-ids", "events", NULL},
     [WEIR_MODE_TAIL] = {"tail", "events", "--tail-synthesize", .example = "--tail-synthesize"},
     [WEIR_MODE_AGGREGATE] = {"aggregate", "events", "--aggregate"},
-    [WEIR_MODE_UNWIND] = {"unwind", "events", NULL},
+    [WEIR_MODE_UNWIND] = {"unwind", "events", "--call-graph=dwarf,unwind", .example = "--call-graph=dwarf,unwind"},
     [WEIR_MODE_OFF_CPU] = {"off-cpu", "events", "--off-cpu", BIT(WEIR_MODE_SEVERAL_EVENTS)},
 };
 
@@ -90,6 +90,7 @@ static const struct weir_mode_rule rules[] = {
     {WEIR_MODE_AUX, WEIR_MODE_APPEND, .hint = hint_append_aux},
     {WEIR_MODE_AUX, WEIR_MODE_OVERWRITE, .hint = hint_overwrite_aux},
     {WEIR_MODE_AUX, WEIR_MODE_AGGREGATE, .hint = "a trace is decoded together with each sample: leave out --aggregate"},
+    {WEIR_MODE_AUX, WEIR_MODE_UNWIND, .hint = "a trace is decoded together with each sample: --call-graph=dwarf"},
     {WEIR_MODE_AUX, WEIR_MODE_MEMORY, BIT(WEIR_MODE_AUX_SNAPSHOT),
      .hint = "add -S: the kernel keeps the newest trace, and a snapshot takes trace and samples"},
 

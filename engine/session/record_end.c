@@ -142,7 +142,8 @@ void weir_recording_release(struct weir_recording *recording)
     weir_file_facts_fini(&recording->facts); /* before the events, which own the names */
     weir_data_path_close(&recording->path);
     weir_off_cpu_free(recording->off_cpu);
-    weir_sideband_host_fini(&recording->sideband); /* after the readers, which write to its tees */
+    weir_sideband_host_fini(&recording->sideband);     /* after the readers, which write to its tees */
+    weir_unwind_supply_free(recording->unwind_supply); /* after the stage and the sideband thread */
     weir_beginning_fini(&recording->beginning);
     weir_disk_guard_fini(&recording->guard);
     weir_append_free(recording->append);

@@ -64,7 +64,9 @@ struct weir_recording {
     struct weir_workload workload;
     struct weir_cpu_follower cpu_follower;
     struct weir_targets targets;
-    struct weir_off_cpu *off_cpu; /* owned; NULL: without --off-cpu */
+    struct weir_off_cpu *off_cpu;             /* owned; NULL: without --off-cpu */
+    struct weir_unwind_supply *unwind_supply; /* owned; NULL: the plan does not unwind */
+    struct weir_unwind_source unwind_source;  /* that of the supply */
     struct weir_data_path path;
     struct weir_event_toggle toggle;
     struct weir_snapshots snapshots;

@@ -271,12 +271,25 @@ static void while_waiting(void *ctx)
     weir_writer_give_up_stream(&recording->path.pipeline.writer);
 }
 
+static int make_unwind_supply(struct weir_recording *recording, struct weir_error *err)
+{
+    if (!recording->plan.unwinds)
+        return 0;
+    int result = weir_unwind_supply_new(&recording->unwind_supply, &(struct weir_file_opener_setup){.open = NULL});
+    if (result < 0)
+        return weir_error_set_errno(err, result, "cannot set up the unwinding of stacks");
+    recording->unwind_source = weir_unwind_supply_source(recording->unwind_supply);
+    return 0;
+}
+
 int weir_recording_open(struct weir_recording *recording, struct weir_error *err)
 {
     int result = find_targets(recording, err);
     if (result == 0 && weir_modes_have(&recording->plan.modes, WEIR_MODE_OFF_CPU))
         result = weir_off_cpu_measurement_open(&recording->off_cpu, &recording->plan, &recording->targets,
                                                recording->workload.pid, err);
+    if (result == 0)
+        result = make_unwind_supply(recording, err);
     if (result < 0)
         return result;
     weir_data_path_init(&recording->path,
@@ -286,6 +299,7 @@ int weir_recording_open(struct weir_recording *recording, struct weir_error *err
                             .clock = &weir_clock_monotonic,
                             .targets = &recording->targets,
                             .off_cpu = recording->off_cpu,
+                            .unwind_source = recording->unwind_supply ? &recording->unwind_source : NULL,
                             .pins_readers = weir_topology_is_this_machine(recording->machine.topology),
                             .while_waiting = while_waiting,
                             .waiting_ctx = recording,

@@ -9,7 +9,8 @@
 #include "engine/session/status.h"
 #include "topology/thread_affinity.h"
 
-#define OWN_THREADS (2 + WEIR_FILE_SERIES_THREADS + WEIR_SIDEBAND_THREADS) /* outside the pipeline */
+/* Outside the pipeline. */
+#define OWN_THREADS (2 + WEIR_FILE_SERIES_THREADS + WEIR_SIDEBAND_THREADS + WEIR_FILE_OPENER_THREADS)
 
 /* ---- requests of clients ---- */
 
@@ -339,6 +340,8 @@ static int exclude_self(struct weir_recording *recording, struct weir_error *err
     tids[count++] = gettid();
     if (sideband)
         count += weir_sideband_tids(sideband, tids + count);
+    if (recording->unwind_supply)
+        count += weir_unwind_supply_tids(recording->unwind_supply, tids + count);
     count += weir_file_series_tids(&recording->files, tids + count);
     if (weir_metrics_tid(&recording->metrics) > 0)
         tids[count++] = weir_metrics_tid(&recording->metrics);
@@ -350,16 +353,24 @@ static int exclude_self(struct weir_recording *recording, struct weir_error *err
 
 /* ---- starting ---- */
 
+static int start_unwind_supply(struct weir_recording *recording, struct weir_error *err)
+{
+    int result = recording->unwind_supply ? weir_unwind_supply_start(recording->unwind_supply) : 0;
+    return result < 0 ? weir_error_set_errno(err, result, "cannot start the threads that open files for unwinding") : 0;
+}
+
 static int start_threads(struct weir_recording *recording, struct weir_error *err)
 {
     struct weir_data_path *path = &recording->path;
     int result = weir_sideband_host_make(&recording->sideband, &recording->plan, &recording->facts, &path->events,
-                                         &path->pipeline, err);
+                                         &path->pipeline, recording->unwind_supply, err);
     recording->beginning.setup.sideband = recording->sideband.sideband;
     if (result == 0)
         result = weir_file_series_prepare(&recording->files, err);
     if (result == 0)
         result = guard_disk(recording, err);
+    if (result == 0)
+        result = start_unwind_supply(recording, err);
     if (result == 0)
         result = weir_pipeline_start(&path->pipeline, recording->files.current->output, err);
     if (result == 0)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sys/utsname.h>
 
 #include "base/bits.h"
 #include "base/remedy.h"
@@ -209,6 +210,28 @@ static int check_merging(struct weir_recording_plan *plan, struct weir_error *er
     return weir_event_list_check_merging(plan->options->events, &plan->config, err);
 }
 
+/* ---- unwinding ---- */
+
+/* --call-graph dwarf,unwind. Registers that the user asks for would go together with those for unwinding. */
+static int choose_unwinding(struct weir_recording_plan *plan, struct weir_error *err)
+{
+    struct utsname machine;
+    if (!plan->options->samples.call_graph.unwinds)
+        return 0;
+    if (plan->options->samples.user_regs || plan->options->samples.user_regs_all) {
+        weir_error_set(err, -EINVAL, "option '--user-regs' cannot be used with '--call-graph=dwarf,unwind'");
+        weir_error_hint(err, "registers go with the stacks that are unwound: --call-graph=dwarf keeps both");
+        return -EINVAL;
+    }
+    const char *name = uname(&machine) == 0 ? machine.machine : "this machine";
+    plan->unwinds = weir_unwind_machine_find(name);
+    if (plan->unwinds)
+        return 0;
+    weir_error_set(err, -ENOTSUP, "weir does not unwind stacks of %s", name);
+    weir_error_hint(err, "--call-graph=dwarf leaves that to perf report");
+    return -ENOTSUP;
+}
+
 /* ---- modes ---- */
 
 static void set_mode(struct weir_recording_plan *plan, enum weir_mode mode, bool on)
@@ -256,7 +279,9 @@ int weir_recording_plan_make(struct weir_recording_plan *plan, const struct weir
     plan->options = options;
     plan->machine = machine;
     choose_target_modes(plan);
-    int result = check_outputs_of_programs(plan, err);
+    int result = choose_unwinding(plan, err);
+    if (result == 0)
+        result = check_outputs_of_programs(plan, err);
     if (result == 0)
         result = choose_cpus(plan, err);
     if (result == 0)

@@ -95,7 +95,7 @@ int weir_recording_plan_tell(const struct weir_recording_plan *plan, const struc
         .aux_area_bytes = plan->aux.area_bytes,
         .pool_bytes = pool_bytes,
         .pool_grows = plan->grow_pool,
-        .sideband = !options->build_ids.left_out,
+        .sideband = !options->build_ids.left_out || plan->unwinds,
         .page_bytes = machine->limits.page_bytes,
         .stage_threads = weir_recording_plan_stage(plan, NULL).workers,
         .stage = stage_memory(plan, pool_bytes),

@@ -10,20 +10,21 @@
 
 int weir_sideband_host_make(struct weir_sideband_host *host, const struct weir_recording_plan *plan,
                             const struct weir_file_facts *facts, const struct weir_event_set *events,
-                            struct weir_pipeline *pipeline, struct weir_error *err)
+                            struct weir_pipeline *pipeline, struct weir_unwind_supply *supply, struct weir_error *err)
 {
     const struct weir_record_options *options = plan->options;
     bool reads_programs = !options->build_ids.left_out && !options->samples.no_bpf_events &&
                           options->output_kind != WEIR_RECORD_OUTPUT_STREAM;
     bool maps_data = events->list->events[weir_event_set_sideband(events)].attr.mmap_data;
     host->options = options;
-    if (options->build_ids.left_out && !weir_modes_rotate(&plan->modes))
+    if (options->build_ids.left_out && !weir_modes_rotate(&plan->modes) && !supply)
         return 0;
     int result = weir_sideband_new(&host->sideband, &(struct weir_sideband_setup){
                                                         .attr = &facts->descriptions[0].attr,
                                                         .tee_count = pipeline->reader_count,
                                                         .epoch = &pipeline->control.epoch,
                                                         .read_build_ids = !options->build_ids.left_out,
+                                                        .supply = supply,
                                                         .keeps_files = options->build_ids.fill_cache,
                                                         .read_bpf_programs = reads_programs,
                                                         /* The task map has only code and names. */

@@ -25,10 +25,11 @@ struct weir_sideband_host {
 };
 
 /* Makes the state of the thread and attaches its tees to the readers. Makes no thread when the options want neither
- * build ids nor rotations. Call after the pipeline was made, before its readers start. Returns 0 or -errno with err. */
+ * build ids nor rotations, and supply is NULL. supply: is told of mappings; borrowed until fini. Call after the
+ * pipeline was made, before its readers start. Returns 0 or -errno with err. */
 int weir_sideband_host_make(struct weir_sideband_host *host, const struct weir_recording_plan *plan,
                             const struct weir_file_facts *facts, const struct weir_event_set *events,
-                            struct weir_pipeline *pipeline, struct weir_error *err);
+                            struct weir_pipeline *pipeline, struct weir_unwind_supply *supply, struct weir_error *err);
 
 /* Starts the thread, once the readers run. Returns 0 or -errno with err. */
 int weir_sideband_host_start(struct weir_sideband_host *host, struct weir_error *err);

@@ -312,7 +312,8 @@ void weir_sideband_thread_begin(struct weir_sideband *sideband, struct weir_side
     thread->tid = gettid();
     thread->is_ready = true;
     pthread_cond_broadcast(&sideband->changed);
-    setpriority(PRIO_PROCESS, (id_t)thread->tid, WEIR_SIDEBAND_NICE);
+    if (thread != &sideband->intake || !sideband->setup.supply) /* workers of the stage wait for that one */
+        setpriority(PRIO_PROCESS, (id_t)thread->tid, WEIR_SIDEBAND_NICE);
 }
 
 void weir_sideband_thread_end(struct weir_sideband *sideband, struct weir_sideband_thread *thread)

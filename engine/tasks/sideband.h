@@ -1,6 +1,6 @@
 /*
  * The sideband thread keeps the task map and the table of mapped files while recording goes on, and reads the code of
- * BPF programs. A second thread reads build ids. Both run at nice 10.
+ * BPF programs. A second thread reads build ids. Both run at nice 10, but for the first one where stacks are unwound.
  *
  *     reader ── side_tee (one per reader) ──┐
  *     reader ── side_tee ───────────────────┼──► sideband thread ──► mapped files ──► build-id thread

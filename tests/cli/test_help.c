@@ -332,7 +332,9 @@ Test(help, each_mode_of_a_recording_has_an_example)
         if (!name || strncmp(name, "--", 2) != 0)
             continue;
         bool negated;
-        const struct weir_option *option = weir_option_find(&record->options, name + 2, &negated);
+        char option_name[64]; /* without the argument that makes the mode */
+        snprintf(option_name, sizeof(option_name), "%.*s", (int)strcspn(name + 2, "="), name + 2);
+        const struct weir_option *option = weir_option_find(&record->options, option_name, &negated);
         cr_assert(option, "%s", name);
         const struct weir_example *example = record->examples;
         while (example->line && !uses(example->line, option))

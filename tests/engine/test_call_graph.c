@@ -35,6 +35,12 @@ Test(call_graph, what_is_no_mode_is_refused_and_nothing_is_set)
         {"dwarf,8,8", "incorrect stack dump size '8,8'"},
         {"dwarf,65529", "incorrect stack dump size '65529'"},
         {"dwarf,18446744073709551616", "incorrect stack dump size '18446744073709551616'"},
+        {"dwarf,unwinds", "'unwinds' does not follow 'dwarf,'"},
+        {"dwarf,unwind,8192", "'unwind,8192' does not follow 'dwarf,'"},
+        {"dwarf,unwind,", "'unwind,' does not follow 'dwarf,'"},
+        {"dwarf,unwind,stack=", "incorrect stack dump size ''"},
+        {"dwarf,unwind,stack=65529", "incorrect stack dump size '65529'"},
+        {"dwarf,8192,unwind", "incorrect stack dump size '8192,unwind'"},
         {"fp,defer", "weir does not record deferred call chains (fp,defer)"},
         {"fp,", "incorrect number of frames ''"},
         {"fp,0", "incorrect number of frames '0'"},
@@ -64,6 +70,8 @@ Test(call_graph, modes_and_sizes_are_perfs)
         {"dwarf,1000", {.mode = WEIR_CALL_GRAPH_DWARF, .stack_bytes = 1000}},
         {"dwarf,1001", {.mode = WEIR_CALL_GRAPH_DWARF, .stack_bytes = 1008}},
         {"dwarf,0x1000", {.mode = WEIR_CALL_GRAPH_DWARF, .stack_bytes = 4096}},
+        {"dwarf,unwind", {.mode = WEIR_CALL_GRAPH_DWARF, .stack_bytes = 8192, .unwinds = true}},
+        {"dwarf,unwind,stack=0x1001", {.mode = WEIR_CALL_GRAPH_DWARF, .stack_bytes = 4104, .unwinds = true}},
         {"dwarf,65528", {.mode = WEIR_CALL_GRAPH_DWARF, .stack_bytes = 65528}},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(texts); i++) {
@@ -71,5 +79,6 @@ Test(call_graph, modes_and_sizes_are_perfs)
         cr_expect_eq(request.mode, texts[i].want.mode, "%s", texts[i].text);
         cr_expect_eq(request.stack_bytes, texts[i].want.stack_bytes, "%s", texts[i].text);
         cr_expect_eq(request.max_stack, texts[i].want.max_stack, "%s", texts[i].text);
+        cr_expect_eq(request.unwinds, texts[i].want.unwinds, "%s", texts[i].text);
     }
 }

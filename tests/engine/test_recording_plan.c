@@ -208,6 +208,44 @@ Test(recording_plan, more_samples_than_a_quarter_of_memory_are_refused)
     cr_assert_str_eq(err.what, "cannot keep 2048 MiB in memory: its cgroup has 4096 MiB");
 }
 
+Test(recording_plan, registers_that_go_with_the_stacks_are_refused)
+{
+    struct weir_error err = {0};
+    options.samples.call_graph = (struct weir_call_graph_request){WEIR_CALL_GRAPH_DWARF, 8192, .unwinds = true};
+    options.samples.user_regs = 1;
+    int result = make(&err);
+    cr_assert_eq(result, -EINVAL);
+    cr_assert_str_eq(err.what, "option '--user-regs' cannot be used with '--call-graph=dwarf,unwind'");
+}
+
+/* ---- the stage ---- */
+
+Test(recording_plan, stacks_are_unwound_before_equal_samples_become_one)
+{
+    struct weir_error err = {0};
+    options.samples.call_graph = (struct weir_call_graph_request){WEIR_CALL_GRAPH_DWARF, 8192, .unwinds = true};
+    options.samples.aggregate.interval_ns = WEIR_NS_PER_S;
+    options.freq_hz = 99;
+    describe("numa:1(memory=32GB) core:32 pu:1");
+    int result = make(&err);
+    if (result == -ENOTSUP)
+        cr_skip("%s", err.what);
+    cr_assert_eq(result, 0, "%s", err.what);
+    cr_assert_eq(weir_recording_plan_stage(&plan, NULL).rewriter_count, 2);
+    cr_assert_eq(weir_recording_plan_stage(&plan, NULL).workers, 4);
+    cr_assert_eq(weir_recording_plan_tables_bytes(&plan), 64 * MIB, "a part of the cgroup's 4 GiB");
+    cr_assert_not(weir_modes_make_marks(&plan.modes));
+    machine.memory_limit.bytes = UINT64_MAX;
+    cr_assert_eq(weir_recording_plan_tables_bytes(&plan), 4 * 64 * MIB);
+    const struct weir_event *event = &events.events[0];
+    cr_assert(event->attr.sample_type & PERF_SAMPLE_STACK_USER);
+    cr_assert_not(event->attr.sample_type & (PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC));
+    struct perf_event_attr in_file = weir_event_file_attr(event, &plan.config);
+    cr_assert_eq(in_file.sample_type,
+                 event->attr.sample_type & ~(uint64_t)(PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_USER));
+    cr_assert_not(events.events[1].attr.mmap_data, "nobody unwinds by maps without code");
+}
+
 /* ---- sizes ---- */
 
 Test(recording_plan, rings_shrink_by_halves_down_to_a_page)
