@@ -17,8 +17,8 @@ struct weir_clock {
 /* CLOCK_MONOTONIC, see clock_gettime(2). The vDSO reads it without a system call. It never goes back. */
 extern const struct weir_clock weir_clock_monotonic;
 
-/* CLOCK_REALTIME: nanoseconds since 1970. Anybody with the privilege may set it to any time, so it serves for names and
- * for times that people read, never for durations or order. */
+/* CLOCK_REALTIME: nanoseconds since 1970. Anybody with the privilege may set it to any time. So it serves for names
+ * and for times that people read, never for durations or order. */
 extern const struct weir_clock weir_clock_day;
 
 /* The time that the machine has been suspended since boot: CLOCK_BOOTTIME less CLOCK_MONOTONIC. The two are read one
