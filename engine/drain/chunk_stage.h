@@ -44,8 +44,8 @@
  * A step that needs side records of other readers has chunks held: they are offered once a round marker or a rotation
  * is submitted behind them. By then all readers have drained what their rings held when the round's epoch was opened
  * (rounds.h), so that the side records before nearly all samples of the chunks are in the tees. (Those between that
- * moment and the hand-over of a chunk may be in a ring still.) Chunks go without that when the pool is nearly empty,
- * when all slots are taken, and at the end.
+ * moment and the hand-over of a chunk may be in a ring still.) Chunks go without that when half of the pool is in
+ * use, when all slots are taken, and at the end.
  *
  * When the pool is nearly empty and the workers are behind, chunks go to the file uncompressed: consumers take both,
  * and no event is lost because compression is slow. No chunk passes by a rewriting step: the file's attrs describe what

@@ -26,7 +26,6 @@ struct worker {
     /* The present sample. */
     pid_t pid;
     uint64_t time_ns;
-    bool has_missed; /* an address that no known mapping has; the chain may go on by the frame pointer */
 
     uint8_t out[RECORD_BYTES_MAX + WEIR_UNWOUND_GROWTH_MAX];
 };
@@ -37,9 +36,7 @@ static bool find_mapping(void *ctx, uint64_t address, struct weir_unwind_mapping
 {
     struct worker *worker = ctx;
     const struct weir_unwind_source *source = &worker->step->source;
-    bool is_found = source->find(source->ctx, worker->pid, worker->time_ns, address, mapping);
-    worker->has_missed |= !is_found;
-    return is_found;
+    return source->find(source->ctx, worker->pid, worker->time_ns, address, mapping);
 }
 
 /* Whether the chunk may still open files. */
@@ -67,23 +64,21 @@ static int open_file(void *ctx, uint64_t key)
 
 /* ---- samples ---- */
 
-static void unwind(struct worker *worker, const struct weir_unwind_input *input, struct weir_unwind_chain *chain)
+/* Has the source know what readers have drained before the chunk, so that no older mapping is taken for a newer one. */
+static void catch_up(struct worker *worker)
 {
     const struct weir_unwind_source *source = &worker->step->source;
-    const struct weir_unwind_mappings mappings = {.find = find_mapping, .ctx = worker};
-    worker->has_missed = false;
-    weir_unwinder_run(&worker->unwinder, input, &mappings, chain);
-    if (!worker->has_missed || worker->has_waited || worker->is_hurried)
+    if (worker->has_waited || worker->is_hurried)
         return;
     worker->has_waited = true;
     worker->counts[WEIR_UNWIND_COUNT_WAITS]++;
-    source->catch_up(source->ctx); /* also at its bound of time something more may be known */
-    weir_unwinder_run(&worker->unwinder, input, &mappings, chain);
+    source->catch_up(source->ctx); /* at its bound of time most is known */
 }
 
 static void make_chain(struct worker *worker, const struct weir_sample *sample, const struct weir_sample_layout *layout,
                        struct weir_unwind_chain *chain)
 {
+    const struct weir_unwind_mappings mappings = {.find = find_mapping, .ctx = worker};
     struct weir_unwind_input input;
     chain->count = 0;
     worker->pid = (pid_t)sample->id.pid;
@@ -94,7 +89,8 @@ static void make_chain(struct worker *worker, const struct weir_sample *sample, 
         return;
     }
     input.max_frames = worker->is_hurried ? WEIR_UNWIND_STEP_HURRIED_FRAMES : 0;
-    unwind(worker, &input, chain);
+    catch_up(worker);
+    weir_unwinder_run(&worker->unwinder, &input, &mappings, chain);
     worker->counts[WEIR_UNWIND_COUNT_UNWOUND]++;
     worker->counts[WEIR_UNWIND_COUNT_ENDS + chain->end]++;
     worker->counts[WEIR_UNWIND_COUNT_HURRIED] += worker->is_hurried && chain->end == WEIR_UNWIND_LIMIT;

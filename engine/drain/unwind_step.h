@@ -8,10 +8,9 @@
  *
  * Bounds of each chunk, beside those of a sample (unwind/unwinder.h):
  *
- *     an address that nothing known was mapped to    waits once for news of mappings (source.catch_up), and the sample
- *                                                    is unwound again
- *     files                                          are opened for WEIR_UNWIND_STEP_OPENING_NS, and until the first
- *                                                    one that is late. Those of later samples are tried again with the
+ *     mappings                                       are waited for once (source.catch_up), at the first stack: an
+ * older mapping may be known where a newer one counts files                                          are opened for
+ * WEIR_UNWIND_STEP_OPENING_NS, and until the first one that is late. Those of later samples are tried again with the
  *                                                    next chunk
  *     the pool is nearly empty and workers are       no waits, no files that are new, and the innermost
  *     behind                                         WEIR_UNWIND_STEP_HURRIED_FRAMES frames of each stack

@@ -411,6 +411,8 @@ static bool submit_queued(struct weir_writer *writer, bool pressed)
         weir_chunk_stage_submit(stage, chunk, pressed);
         any = true;
     }
+    if (writer->pressure >= WEIR_PRESSURE_SOME) /* chunks that are held must not become the cause of haste */
+        weir_chunk_stage_let_go(stage);
     weir_chunk_stage_kick(stage);
     return any;
 }

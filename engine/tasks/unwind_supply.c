@@ -18,7 +18,7 @@ struct weir_unwind_supply {
     pthread_mutex_t lock; /* (supply-look) guards all below */
     pthread_cond_t ended;
     struct weir_unwind_supply_bell bell; /* ring NULL: none */
-    uint64_t asked, answered;            /* looks */
+    uint64_t asked, answered, late;      /* looks */
     bool is_in_vain;                     /* a worker has waited in vain since the last look ended */
 };
 
@@ -62,9 +62,10 @@ unsigned weir_unwind_supply_tids(const struct weir_unwind_supply *supply, pid_t 
     return weir_file_opener_tids(supply->opener, tids);
 }
 
-struct weir_mapping_history_counts weir_unwind_supply_count(const struct weir_unwind_supply *supply)
+struct weir_unwind_supply_counts weir_unwind_supply_count(const struct weir_unwind_supply *supply)
 {
-    return weir_mapping_history_count(supply->history);
+    return (struct weir_unwind_supply_counts){
+        .history = weir_mapping_history_count(supply->history), .looks = supply->asked, .late = supply->late};
 }
 
 /* ---- the source ---- */
@@ -98,6 +99,7 @@ static bool catch_up(void *ctx)
     }
     bool is_answered = supply->answered >= look;
     supply->is_in_vain |= !is_answered;
+    supply->late += !is_answered;
     pthread_mutex_unlock(&supply->lock);
     return is_answered;
 }

@@ -49,7 +49,13 @@ unsigned weir_unwind_supply_tids(const struct weir_unwind_supply *supply, pid_t 
 /* The source, which lives as long as the supply. Its ctx is the supply. */
 struct weir_unwind_source weir_unwind_supply_source(struct weir_unwind_supply *supply);
 
-struct weir_mapping_history_counts weir_unwind_supply_count(const struct weir_unwind_supply *supply);
+struct weir_unwind_supply_counts {
+    struct weir_mapping_history_counts history;
+    uint64_t looks, late; /* that workers asked for; those that did not come in time */
+};
+
+/* Once stage and sideband thread have ended. */
+struct weir_unwind_supply_counts weir_unwind_supply_count(const struct weir_unwind_supply *supply);
 
 /* ---- sideband thread ---- */
 

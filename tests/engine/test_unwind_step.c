@@ -167,7 +167,7 @@ Test(unwind_step, program_of_32_bits_has_no_user_chain)
     cr_expect_eq(count_of(WEIR_UNWIND_COUNT_UNWOUND), 0);
 }
 
-Test(unwind_step, unknown_process_is_waited_for_once_in_a_chunk)
+Test(unwind_step, chunk_waits_once_for_mappings)
 {
     struct unwind_sample sample = usual;
     uint32_t at = 0;
@@ -295,7 +295,7 @@ Test(unwind_step, unwound_sample_has_the_chain_of_kernel_and_user)
     cr_expect_eq(count_of(WEIR_UNWIND_COUNT_FRAMES), 6 + 3);
     cr_expect_eq(ends(WEIR_UNWIND_OUTERMOST), 2);
     cr_expect_eq(atomic_load(&rig.opens), 2);
-    cr_expect_eq(atomic_load(&rig.waits), 0);
+    cr_expect_eq(atomic_load(&rig.waits), 1, "there may be newer mappings than those that are known");
 }
 
 Test(unwind_step, mapping_that_comes_late_is_waited_for)

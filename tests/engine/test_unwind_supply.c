@@ -92,7 +92,9 @@ Test(unwind_supply, what_was_drained_before_the_call_is_found_after_it)
         cr_assert(mapping.has_file);
         cr_assert_eq(mapping.offset, i << 12);
     }
-    cr_expect_eq(weir_unwind_supply_count(supply).changes, 200);
+    const struct weir_unwind_supply_counts counts = weir_unwind_supply_count(supply);
+    cr_expect_eq(counts.history.changes, 200);
+    cr_expect_eq(counts.looks, 200 + counts.late);
     stop(sideband, supply);
     weir_buf_fini(&records);
 }
@@ -165,6 +167,7 @@ Test(unwind_supply, without_a_look_a_caller_waits_once)
     const struct weir_unwind_source source = weir_unwind_supply_source(supply);
     for (unsigned i = 0; i < 1000; i++) /* the bound for all of them is that of one */
         cr_assert_not(source.catch_up(source.ctx));
+    cr_expect_eq(weir_unwind_supply_count(supply).late, 1000);
     cr_expect(weir_unwind_supply_is_asked(supply));
     weir_unwind_supply_end(supply, weir_unwind_supply_begin(supply));
     cr_expect_not(weir_unwind_supply_is_asked(supply));

@@ -143,26 +143,52 @@ static void rewrite_nothing(void *state, struct weir_chunk *chunk, bool is_hurri
     (void)state, (void)chunk, (void)is_hurried;
 }
 
-/* No round ends behind the last chunk. */
-Test(writer_rest, held_chunks_are_written_at_the_end, .timeout = 30)
+/* A stage without threads, and with as many slots as there are chunks. */
+static void hold_chunks(struct fixture *f, struct weir_chunk_stage *stage)
 {
-    struct fixture f;
-    struct weir_chunk_stage stage;
     struct weir_error err = {0};
     const struct weir_chunk_stage_setup setup = {
         .rewriters = {{.begin = begin_nothing, .end = end_nothing, .rewrite = rewrite_nothing}},
         .rewriter_count = 1,
         .holds = true,
+        .workers = 8,
         .chunk_bytes = WEIR_CHUNK_MIN_BYTES,
     };
+    cr_assert_eq(weir_chunk_stage_init(stage, &setup, &err), 0);
+    cr_assert_gt(stage->slot_count, CHUNKS);
+    stage->setup.workers = 0;
+    f->writer.setup.stage = stage;
+}
+
+/* No round ends behind the last chunk. */
+Test(writer_rest, held_chunks_are_written_at_the_end, .timeout = 30)
+{
+    struct fixture f;
+    struct weir_chunk_stage stage;
     fixture_init(&f, WEIR_POOL_ALL_READY);
-    cr_assert_eq(weir_chunk_stage_init(&stage, &setup, &err), 0);
-    f.writer.setup.stage = &stage;
+    hold_chunks(&f, &stage);
     push_sample(&f);
     cr_assert_eq(pthread_create(&f.thread, NULL, run, &f.writer), 0);
     expect_wake_at(&f, 1 + CHUNKS / 8); /* it sleeps: nothing is under way */
     cr_expect_eq(weir_pool_free_count(&f.pool), CHUNKS - 1);
     stop(&f);
     cr_expect_eq(stage.completed, 1);
+    weir_chunk_stage_fini(&stage);
+}
+
+Test(writer_rest, held_chunks_are_written_when_half_of_the_pool_is_in_use, .timeout = 30)
+{
+    const struct timespec pause = {.tv_nsec = (long)WEIR_NS_PER_MS};
+    struct fixture f;
+    struct weir_chunk_stage stage;
+    fixture_init(&f, WEIR_POOL_ALL_READY);
+    hold_chunks(&f, &stage);
+    for (unsigned n = 0; n <= CHUNKS / 2; n++)
+        push_sample(&f);
+    cr_assert_eq(pthread_create(&f.thread, NULL, run, &f.writer), 0);
+    while (weir_pool_free_count(&f.pool) < CHUNKS) /* for ever, without: the test's time limit */
+        nanosleep(&pause, NULL);
+    stop(&f);
+    cr_expect_eq(stage.completed, CHUNKS / 2 + 1);
     weir_chunk_stage_fini(&stage);
 }
