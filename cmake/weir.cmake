@@ -67,26 +67,67 @@ function(weir_criterion_test name)
   endif()
   pkg_check_modules(CRITERION REQUIRED IMPORTED_TARGET criterion)
   weir_test_program(${name} SOURCES ${ARG_SOURCES} LAYERS ${ARG_LAYERS} LABELS ${ARG_LABELS}
-    TIMEOUT ${ARG_TIMEOUT} ENV ${ARG_ENV})
+    TIMEOUT ${ARG_TIMEOUT} ENV ${ARG_ENV} CRITERION)
+endfunction()
+
+# weir_use_criterion(TARGET)
+function(weir_use_criterion name)
   target_link_libraries(${name} PRIVATE PkgConfig::CRITERION)
   # Criterion's macros trip these; nothing of ours relies on them being quiet.
   target_compile_options(${name} PRIVATE -Wno-shadow -Wno-missing-prototypes)
+endfunction()
+
+# weir_test_helper(TEST FILE [CRITERION]): links FILE to the test. It is compiled once for all tests that have it, and
+# once more for those of Criterion.
+function(weir_test_helper name file)
+  cmake_parse_arguments(ARG "CRITERION" "" "" ${ARGN})
+  get_filename_component(file ${file} ABSOLUTE)
+  file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${file})
+  string(MAKE_C_IDENTIFIER ${path} helper)
+  if(ARG_CRITERION)
+    string(APPEND helper _criterion)
+  endif()
+  if(NOT TARGET ${helper})
+    add_library(${helper} OBJECT ${file})
+    target_link_libraries(${helper} PRIVATE weir_flags)
+    target_compile_options(${helper} PRIVATE $<$<CONFIG:Release>:-O1>)
+    weir_optimize_checked(${helper})
+    if(ARG_CRITERION)
+      weir_use_criterion(${helper})
+    endif()
+  endif()
+  target_sources(${name} PRIVATE $<TARGET_OBJECTS:${helper}>)
 endfunction()
 
 # Links tests, some hundred programs, in half the time.
 find_program(WEIR_GOLD ld.gold)
 
 # weir_test_program(NAME SOURCES file... LAYERS layer... [LABELS label...] [TIMEOUT s] [ENV VAR=value...] [ARGS arg...])
-# A plain test program: exit status 0 passes, 77 is a named skip. Also runs under ThreadSanitizer.
+#                   [CRITERION])
+# A plain test program: exit status 0 passes, 77 is a named skip. Also runs under ThreadSanitizer. The first source is
+# the test itself, the others are its helpers.
 function(weir_test_program name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LAYERS;LABELS;ENV;ARGS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE weir_flags)
-  if(NOT "bench" IN_LIST ARG_LABELS) # what is measured or shipped is built as it is shipped; tests compile faster so
+  cmake_parse_arguments(ARG "CRITERION" "TIMEOUT" "SOURCES;LAYERS;LABELS;ENV;ARGS" ${ARGN})
+  if("bench" IN_LIST ARG_LABELS) # what is measured or shipped is built as it is shipped; tests compile faster so
+    add_executable(${name} ${ARG_SOURCES})
+  else()
+    list(POP_FRONT ARG_SOURCES itself)
+    set(criterion "")
+    if(ARG_CRITERION)
+      set(criterion CRITERION)
+    endif()
+    add_executable(${name} ${itself})
+    foreach(file ${ARG_SOURCES})
+      weir_test_helper(${name} ${file} ${criterion})
+    endforeach()
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
     if(WEIR_GOLD)
       target_link_options(${name} PRIVATE -fuse-ld=gold)
     endif()
+  endif()
+  target_link_libraries(${name} PRIVATE weir_flags)
+  if(ARG_CRITERION)
+    weir_use_criterion(${name})
   endif()
   foreach(layer ${ARG_LAYERS})
     target_link_libraries(${name} PRIVATE weir_${layer})
