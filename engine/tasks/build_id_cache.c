@@ -1,8 +1,8 @@
 /*
- * Fills the build-id cache. A copy is written under another name, renamed, and then linked: behind a link there is
- * always a whole copy. Before the copy the build id of the file is checked: its name may lead to another file by now.
- * Each directory is opened by its parent's descriptor and has to be this user's or root's. So whoever owns the home
- * in which root records can lead no copy elsewhere.
+ * Fills the build-id cache. A copy gets its name when it is whole (base/new_file.h), and then a link: behind a link
+ * there is always a whole copy. Before the copy the build id of the file is checked: its name may lead to another file
+ * by now. Each directory is opened by its parent's descriptor and has to be this user's or root's. So whoever owns the
+ * home in which root records can lead no copy elsewhere.
  *
  * Source of the layout: build_id_cache__add() in tools/perf/util/build-id.c of Linux 6.12.
  */
@@ -22,6 +22,7 @@
 
 #include "base/bits.h"
 #include "base/directory.h"
+#include "base/new_file.h"
 #include "base/regular_file.h"
 #include "format/elf_symbols.h"
 
@@ -224,20 +225,13 @@ static int make_copy(const struct addition *addition, int folder_fd, int from)
 {
     const char *name = copy_name(addition->file->kind);
     bool is_kernel = addition->file->kind == WEIR_MAPPED_KERNEL;
-    char partial[64];
-    snprintf(partial, sizeof(partial), ".partial.%d", (int)getpid());
-    int to = openat(folder_fd, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                    is_kernel ? KERNEL_MODE : FILE_MODE);
+    char hidden[WEIR_HIDDEN_NAME_BYTES];
+    int to = weir_new_file_open(folder_fd, is_kernel ? KERNEL_MODE : FILE_MODE, hidden);
     if (to < 0)
-        return -errno;
+        return to;
     int result = is_kernel ? copy_text(from, to) : copy_file(from, to);
-    if (close(to) < 0 && result == 0)
-        result = -errno;
-    if (result == 0 && renameat(folder_fd, partial, folder_fd, name) < 0)
-        result = -errno;
-    if (result < 0)
-        unlinkat(folder_fd, partial, 0);
-    return result;
+    int ended = weir_new_file_end(folder_fd, to, hidden, result < 0 ? NULL : name);
+    return result < 0 ? result : ended;
 }
 
 static int add_copy(const struct addition *addition)
