@@ -16,6 +16,7 @@
 #include "engine/aux/aux_events.h"
 #include "engine/events/event_config.h"
 #include "engine/events/event_list.h"
+#include "engine/events/event_ratio.h"
 #include "engine/session/record_modes.h"
 
 /* In the order of help. */
@@ -183,6 +184,8 @@ int weir_record_options_resolve_events(struct weir_record_arguments *arguments, 
                                        struct weir_error *err)
 {
     int result = weir_aux_events_check(events, &arguments->options.aux, err);
+    if (result == 0)
+        result = weir_event_ratios_check(events, arguments->options.period != 0, err);
     if (result < 0)
         return result;
     int overwrites = weir_event_list_overwrites(events, arguments->options.overwrite, NULL);

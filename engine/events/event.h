@@ -36,6 +36,7 @@ enum weir_event_term {
     WEIR_TERM_AUX_SAMPLE_SIZE = 1u << 12,
     WEIR_TERM_AUX_ACTION = 1u << 14,
     WEIR_TERM_CPU = 1u << 15,
+    WEIR_TERM_RATIO = 1u << 16,
     WEIR_TERM_METRIC_ID = 1u << 13, /* perf stat's name of a metric's event; recording has no use for it */
 };
 
@@ -58,6 +59,7 @@ struct weir_event_terms {
     uint32_t aux_sample_bytes;
     uint64_t branch_filter; /* PERF_SAMPLE_BRANCH_*; 0 after branch_type=no */
     enum weir_aux_action aux_action;
+    double ratio; /* ratio-to-prev, above 0: of its period to that of the event before it (event_ratio.h) */
 };
 
 /* The kind of AUX area that an event fills, by the name of its PMU. The trace goes to the area; the event's ring has

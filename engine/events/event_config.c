@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "engine/events/event_ratio.h"
 #include "engine/events/registers.h"
 #include "format/event_desc.h"
 #include "unwind/unwound_sample.h"
@@ -517,6 +518,7 @@ void weir_event_list_configure(struct weir_event_list *list, const struct weir_e
         configure_event(list, i, config);
     for (size_t i = 0; i < list->count; i++)
         configure_read(list, i);
+    weir_event_ratios_apply(list);
     /* As in perf: consumers that unwind need data mappings beside the code. */
     bool adds_maps =
         config->samples.data_maps == WEIR_CHOICE_NONE && any_copies_stacks(list) && !config->samples.call_graph.unwinds;

@@ -34,6 +34,7 @@
 #include "engine/events/cache_events.h"
 #include "engine/events/event_names.h"
 #include "engine/events/event_parse_internal.h"
+#include "engine/events/event_ratio.h"
 #include "engine/events/pfm.h"
 
 #define RAW_DIGITS_MAX 16
@@ -435,6 +436,10 @@ int weir_event_list_parse(struct weir_event_list *list, const char *text, const 
     size_t count = list->count;
     weir_event_scan_start(&parser.scan, text);
     int result = parse_events(&parser);
+    if (result == 0 && weir_event_ratios_are_given(list, count))
+        result = weir_event_parser_describe_pmus(&parser);
+    if (result == 0)
+        result = weir_event_ratios_resolve(list, count, &parser.pmus, err);
     if (result < 0)
         weir_event_list_truncate(list, count);
     weir_pmu_list_fini(&parser.pmus);

@@ -132,6 +132,7 @@ static const struct term_row rows[] = {
     {"aux-output", KIND_FLAG, WEIR_TERM_AUX_OUTPUT, 0, 0, 1, true},
     {"aux-action", KIND_TEXT, WEIR_TERM_AUX_ACTION, 0, 0, 0, true},
     {"cpu", KIND_LIST, WEIR_TERM_CPU, 0, 0, 0, false},
+    {"ratio-to-prev", KIND_LIST, WEIR_TERM_RATIO, 0, 0, 0, false},
     {"aux-sample-size", KIND_NUMBER, WEIR_TERM_AUX_SAMPLE_SIZE, 0, 0, UINT32_MAX, true},
 };
 
@@ -281,6 +282,21 @@ static int apply_cpus(struct weir_event_parser *parser, const struct weir_event_
     return result;
 }
 
+static int apply_ratio(struct weir_event_parser *parser, const struct weir_event_term_text *term,
+                       struct weir_event *event)
+{
+    char text[WEIR_EVENT_WORD_BYTES], *end;
+    weir_event_token_copy(&term->value, text, sizeof(text));
+    double ratio = strtod(text, &end);
+    if (end == text || *end || !(ratio > 0 && ratio <= UINT32_MAX))
+        return weir_error_set(parser->err, -EINVAL,
+                              "value '%s' of term 'ratio-to-prev' at column %u is not a number above 0", text,
+                              term->value.column);
+    event->terms.given |= WEIR_TERM_RATIO;
+    event->terms.ratio = ratio;
+    return 0;
+}
+
 static int apply_name(struct weir_event_parser *parser, const struct weir_event_term_text *term,
                       struct weir_event *event)
 {
@@ -310,6 +326,8 @@ static int apply_text(struct weir_event_parser *parser, const struct weir_event_
         return apply_aux_action(parser, term, event);
     case WEIR_TERM_CPU:
         return apply_cpus(parser, term, event);
+    case WEIR_TERM_RATIO:
+        return apply_ratio(parser, term, event);
     case WEIR_TERM_METRIC_ID:
         event->terms.given |= WEIR_TERM_METRIC_ID;
         return 0;

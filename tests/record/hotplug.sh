@@ -332,3 +332,22 @@ test_time_off_the_cpus_is_whole_when_a_cpu_goes_and_comes() {
     expect_waits it.data
     expect_lives lives it.data
 }
+
+# The events of a CPU that comes back are new ones, and have the filter before they count.
+test_sample_filter_holds_on_a_cpu_that_comes_back() {
+    needs_off_cpu
+    needs_program taskset
+    grep -q ' bpf_cast_to_kern_ctx$' /proc/kallsyms || skip "needs Linux 6.2"
+    start_record it.data -a -e page-faults:u -c 1 -d --filter 'addr >= 0x100000000000, addr < 0x10000000a000'
+    set_knob $switch 0
+    wait_until grep -q "CPU 1 went offline" err
+    write_knob $switch 1
+    came_again 1
+    taskset -c 1 "$WEIR_LOAD" touch 20 </dev/null
+    taskset -c 0 "$WEIR_LOAD" touch 30 </dev/null
+    kill -INT "$weir"
+    await_record
+    expect_eq "samples" "$(report_samples it.data)" 20
+    expect_at_least "filtered" "$(ledger_column filtered)" 30
+    expect_eq "written, filtered and lost" "$(written_and_lost)" "$(produced)"
+}
