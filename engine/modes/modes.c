@@ -64,7 +64,8 @@ static const struct weir_mode_row rows[WEIR_MODE_COUNT] = {
     [WEIR_MODE_CONTINUES_WITHOUT_IDS] = {"continues-without-ids", "events", NULL},
     [WEIR_MODE_TAIL] = {"tail", "events", "--tail-synthesize", .example = "--tail-synthesize"},
     [WEIR_MODE_AGGREGATE] = {"aggregate", "events", "--aggregate"},
-    [WEIR_MODE_UNWIND] = {"unwind", "events", "--call-graph=dwarf,unwind", .example = "--call-graph=dwarf,unwind"},
+    [WEIR_MODE_UNWIND] = {"unwind", "events", "--call-graph=dwarf,unwind",
+                          .example = "--call-graph=dwarf,unwind,stack=512"},
     [WEIR_MODE_OFF_CPU] = {"off-cpu", "events", "--off-cpu", BIT(WEIR_MODE_SEVERAL_EVENTS)},
 };
 

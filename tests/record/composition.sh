@@ -108,6 +108,7 @@ test_rings_of_the_newest() { with_all overwrite; }
 test_rings_of_tasks() { with_all per-thread; }
 test_readers_of_several_cpus() { with_all threads; }
 test_shedding() { with_all shed-cpus; }
+test_descriptions_at_the_end() { with_all tail; }
 
 test_copies_of_the_kernel_were_not_left_out() {
     [ -e /proc/kcore ] || skip "needs /proc/kcore: what is recorded with --kcore was left out of all pairs"
