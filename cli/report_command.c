@@ -17,16 +17,16 @@
 #include "base/write_whole.h"
 #include "cli/answer.h"
 #include "cli/exit_status.h"
+#include "cli/reading.h"
 #include "cli/report_input.h"
 #include "cli/report_options.h"
-#include "engine/upkeep/sandbox.h"
 #include "report/debug_finder.h"
 #include "report/report_file.h"
 
 #define DEFAULT_PAGE "report.html"
 
 struct making { /* what the child needs */
-    const struct weir_report_options *options;
+    struct weir_report_options *options;
     struct weir_print *print;
     struct weir_debug_finder *finder; /* NULL: no server is asked */
 };
@@ -42,8 +42,13 @@ static int make(void *ctx, int fd)
 {
     const struct making *making = ctx;
     struct weir_buf text = WEIR_BUF_INIT;
+    struct weir_reading reading;
     struct weir_error err = {0};
+    weir_reading_begin(&reading, making->print, "weir report", false);
+    reading.sandbox.kind = WEIR_SANDBOX_SYMBOLS;
+    making->options->gate = &reading.gate;
     int result = weir_report_run(making->options, &text, &err);
+    weir_reading_end(&reading);
     if (result < 0) {
         weir_print_error(making->print, &err);
         weir_buf_fini(&text);
@@ -93,8 +98,6 @@ static int take_sweep(struct weir_report_arguments *arguments, struct weir_error
 static int report(struct weir_report_arguments *arguments, struct weir_print *print)
 {
     const struct weir_notice_sink notices = weir_print_sink(print);
-    struct weir_sandbox_gate sandbox = {.kind = WEIR_SANDBOX_SYMBOLS, .notices = &notices};
-    const struct weir_input_gate gate = weir_sandbox_input_gate(&sandbox);
     char copies[WEIR_REPORT_RECORDINGS_MAX][PATH_MAX], cache[PATH_MAX], vdso[WEIR_VDSO_PATH_BYTES];
     int copy_fds[WEIR_REPORT_RECORDINGS_MAX];
     struct weir_error err = {0};
@@ -116,7 +119,6 @@ static int report(struct weir_report_arguments *arguments, struct weir_print *pr
         .threads = arguments->threads,
         .raw_names = arguments->no_demangle,
         .places = {.root = arguments->symfs},
-        .gate = &gate,
         .notices = &notices,
     };
     weir_report_input_find_cache(cache, &options.places);

@@ -23,13 +23,35 @@
 #define PASSES          2u
 #define SWEEP_MAX_BYTES (64u << 20)
 
+/* The progress of one pass is a part of the whole. */
+struct pass {
+    const struct opening *opening; /* borrowed */
+    size_t number;                 /* of the pass, as of its input */
+};
+
 /* Inputs that are opened one inside the other, so that the gate is passed when all are open and none has been read. */
 struct opening {
     const struct weir_report_options *options;
     struct weir_perf_input *inputs; /* owned; PASSES per recording */
     size_t count, begun;
     bool *is_open; /* owned; by input */
+    struct pass passes[PASSES * WEIR_REPORT_RECORDINGS_MAX];
 };
+
+/* The inputs are read in their order, each as a whole. */
+static void tell_pass(void *ctx, uint64_t done_bytes, uint64_t bytes_of_pass)
+{
+    const struct pass *pass = ctx;
+    const struct opening *opening = pass->opening;
+    const struct weir_input_progress *progress = &opening->options->gate->progress;
+    uint64_t total_bytes = 0;
+    (void)bytes_of_pass;
+    for (size_t i = 0; i < opening->count; i++) {
+        total_bytes += opening->inputs[i].source.file_bytes;
+        done_bytes += i < pass->number ? opening->inputs[i].source.file_bytes : 0;
+    }
+    progress->tell(progress->ctx, done_bytes, total_bytes);
+}
 
 static int open_rest(void *ctx, struct weir_error *err)
 {
@@ -38,7 +60,10 @@ static int open_rest(void *ctx, struct weir_error *err)
     if (opening->begun == opening->count)
         return options->gate ? options->gate->opened(options->gate->ctx, err) : 0;
     size_t number = opening->begun++;
-    const struct weir_input_gate gate = {.opened = open_rest, .ctx = opening};
+    struct weir_input_gate gate = {.opened = open_rest, .ctx = opening};
+    opening->passes[number] = (struct pass){.opening = opening, .number = number};
+    if (options->gate && options->gate->progress.tell)
+        gate.progress = (struct weir_input_progress){.tell = tell_pass, .ctx = &opening->passes[number]};
     int result = weir_perf_input_open_gated(&opening->inputs[number], options->paths[number / PASSES], &gate, err);
     opening->is_open[number] = result == 0;
     return result;

@@ -39,7 +39,7 @@ struct weir_report_options {
     bool raw_names;    /* symbols are called as in their files */
     unsigned threads;  /* 0: as many as there are CPUs */
     struct weir_object_places places;
-    const struct weir_input_gate *gate;     /* NULL: none */
+    const struct weir_input_gate *gate;     /* NULL: none. Its progress is that of all passes together */
     const struct weir_notice_sink *notices; /* of what is missing; may be NULL */
 };
 
