@@ -42,6 +42,14 @@ function highestOf(values) {
     return Math.max(most, count > 0 ? 2 * sum / count : 0);
 }
 
+const AXIS_HEIGHT = 16, TICK_WIDTH = 70; /* pixels: below the cells; between two times at least */
+
+/* The least of 1, 2, 5, 10, ... (or its tenths, hundredths ...) that is not below a value. */
+function roundStep(value) {
+    const power = 10 ** Math.floor(Math.log10(value));
+    return [1, 2, 5, 10].map((digit) => digit * power).find((step) => step >= value * (1 - 1e-9));
+}
+
 class Heatmap {
     /* on: {hint(column, row, value): text, select(from, to): cells {column, row} of a drag, in drag order, or null} */
     constructor(canvas, hint, on) {
@@ -63,10 +71,12 @@ class Heatmap {
     }
 
     /* values: [row * columns + column]. highest: value of the deepest color; 0: as highestOf(). contains(column,
-     * row): whether the cell is selected; null: no selection. text: the hint while the pointer is elsewhere. */
+     * row): whether the cell is selected; null: no selection. text: the hint while the pointer is elsewhere. spanNs: of
+     * all columns; 0: they are no times. */
     show(data) {
         Object.assign(this, {columns: data.columns, rows: data.rows, values: data.values, contains: data.contains,
-            rowHeight: data.rowHeight, text: data.text, labels: data.labels || [], continuous: data.continuous});
+            rowHeight: data.rowHeight, text: data.text, labels: data.labels || [], continuous: data.continuous,
+            spanNs: data.spanNs});
         this.highest = data.highest || highestOf(data.values);
         if (!this.drag)
             this.hint.textContent = this.text;
@@ -80,7 +90,9 @@ class Heatmap {
     draw() {
         if (!this.values || this.canvas.clientWidth === 0)
             return;
-        const {context, width, height} = fitCanvas(this.canvas, Math.max(this.rows * this.rowHeight, 16));
+        const {context, width, height} = fitCanvas(this.canvas, Math.max(this.rows * this.rowHeight, 16) +
+            (this.spanNs > 0 ? AXIS_HEIGHT : 0));
+        const cellsHeight = height - (this.spanNs > 0 ? AXIS_HEIGHT : 0);
         const image = new ImageData(Math.max(this.columns, 1), Math.max(this.rows, 1)), colors = heatColors();
         for (let i = 0; i < this.values.length; i++) {
             const part = this.highest > 0 ? Math.min(this.values[i] / this.highest, 1) : 0;
@@ -95,15 +107,16 @@ class Heatmap {
         context.fillStyle = cssColor('--page');
         context.fillRect(0, 0, width, height);
         context.imageSmoothingEnabled = false;
-        context.drawImage(small, this.left, 0, width - this.left, height);
-        this.drawLabels(context, height);
+        context.drawImage(small, this.left, 0, width - this.left, cellsHeight);
+        context.fillStyle = cssColor('--dim');
+        context.font = '11px system-ui, sans-serif';
+        context.textBaseline = 'middle';
+        this.drawLabels(context, cellsHeight);
+        this.drawTimes(context, width, cellsHeight);
         this.drawDrag(context, width);
     }
 
     drawLabels(context, height) {
-        context.fillStyle = cssColor('--dim');
-        context.font = '11px system-ui, sans-serif';
-        context.textBaseline = 'middle';
         let free = -1;
         for (const label of this.labels) {
             const y = Math.min(Math.max((label.row + 0.5) * this.rowHeight, 6), height - 6);
@@ -111,6 +124,19 @@ class Heatmap {
                 continue;
             context.fillText(label.text, 2, y, this.left - 6);
             free = y + 13;
+        }
+    }
+
+    drawTimes(context, width, top) {
+        if (!(this.spanNs > 0))
+            return;
+        const scale = (width - this.left) / (this.spanNs / 1e9), step = roundStep(TICK_WIDTH / scale);
+        const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+        for (let i = 0; i * step * scale <= width - this.left; i++) {
+            const x = this.left + i * step * scale, text = (i * step).toFixed(digits) + ' s';
+            context.fillRect(Math.min(x, width - 1), top, 1, 4);
+            if (x + context.measureText(text).width + 4 <= width)
+                context.fillText(text, x + 3, top + AXIS_HEIGHT / 2 + 1);
         }
     }
 

@@ -250,7 +250,8 @@ class Page {
         const inRow = (row) => !chosen || recording.cpus.some((cpu, i) => grid.rowOf(i) === row && chosen.has(cpu));
         const rowIn = Array.from({length: rows}, (_, row) => inRow(row));
         this.heat.show({
-            columns, rows, values, rowHeight: Math.max(2, Math.min(16, Math.floor(320 / rows))),
+            columns, rows, values, spanNs: recording.spanNs,
+            rowHeight: Math.max(2, Math.min(16, Math.floor(320 / rows))),
             highest: this.heatKind === 'fill' ? 1000 : 0,
             labels: cpus === 0 ? [] : Array.from({length: rows}, (_, row) =>
                 ({row, text: 'CPU ' + recording.cpus[recording.order[Math.floor(row * grid.perRow)]]})),
@@ -329,7 +330,7 @@ class Page {
             values[offset * columns + column] += count;
         });
         this.scope.show({
-            columns, rows: SCOPE_ROWS, values, rowHeight: 4, continuous: true,
+            columns, rows: SCOPE_ROWS, values, rowHeight: 4, continuous: true, spanNs: columns * step * 1e9,
             contains: this.fromNs > -Infinity ? contains : null,
             text: (step > 1 ? step + ' seconds' : 'One second') + ' a column, from its beginning (top) to its ' +
                 'end. Drag from the first to the last moment to select the time between.',

@@ -234,6 +234,19 @@ def test_bare_samples(page):
     expect_unharmed(page)
 
 
+# Times stand at round numbers, below the cells.
+def test_heatmaps_have_an_axis(page):
+    page.open("axis", fixture.one())
+    steps = page.run("return [0.13, 1, 1.2, 4.9, 70].map(roundStep)")
+    equal("steps", [round(step, 9) for step in steps], [0.2, 1, 2, 5, 100])
+    for name in ("heat", "scope"):
+        heights = page.run("const map = weirPage[arguments[0]], height = parseFloat(map.canvas.style.height);"
+                           " return [height - AXIS_HEIGHT, map.rows * map.rowHeight, map.spanNs > 0]", name)
+        equal("height of " + name, heights[0], heights[1])
+        equal("span of " + name, heights[2], True)
+    expect_unharmed(page)
+
+
 def test_sweep(page):
     page.open("sweep", fixture.sweep())
     equal("curves", page.run("return document.querySelectorAll('#curves .uplot').length"), 4)
