@@ -83,7 +83,8 @@ struct weir_record_arguments {
 
     /* Asks for what weir does anyway. */
     bool leaves_cache; /* -N: a directory that is named is not filled either */
-    bool timestamp, sample_cpu, timestamp_boundary, buildid_all;
+    bool timestamp, sample_cpu;
+    bool anyway; /* options of perf that change nothing: nobody reads it */
 
     /* What the command does beside the recording. */
     const char *report_path; /* --report; NULL: none */

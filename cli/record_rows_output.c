@@ -123,7 +123,7 @@ static const struct weir_option options[] = {
                    "may crash.",
     },
     {
-        WEIR_OPTION_FLAG_OF(0, "buildid-all", FIELD(buildid_all, bool)),
+        WEIR_OPTION_FLAG_OF(0, "buildid-all", FIELD(anyway, bool)),
         .help = "as perf record; weir records the build ids of all executable mappings anyway",
     },
     {
@@ -187,7 +187,7 @@ static const struct weir_option options[] = {
                    "of perf record.",
     },
     {
-        WEIR_OPTION_FLAG_OF(0, "timestamp-boundary", FIELD(timestamp_boundary, bool)),
+        WEIR_OPTION_FLAG_OF(0, "timestamp-boundary", FIELD(anyway, bool)),
         .help = "as perf record; weir records the times of the first and the last sample anyway",
     },
     {
