@@ -104,7 +104,9 @@ static const char *const description[] = {
     "text, and its fields; tracepoints by their own print format. Records come in the order of the "
     "file, decompressed ones behind their COMPRESSED record.",
     "Reads perf.data files, perf's directories, and streams, of weir and of perf, also damaged and "
-    "unfinished ones: up to the first byte that makes no sense, with its offset.",
+    "unfinished ones: up to the first byte that makes no sense, with its offset. Of a recording of a "
+    "big-endian machine numbers are shown in this machine's order, and the raw bytes of tracepoints as "
+    "they were recorded.",
     NULL,
 };
 

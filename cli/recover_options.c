@@ -66,6 +66,7 @@ static const char *const description[] = {
     "boot: the kernel's address and length in the file are the present ones, the file was last written "
     "after the boot, no sample is of the future, each tracepoint id is one of this kernel, and each "
     "sample has the id of its event.",
+    "Refused: recordings of big-endian machines.",
     NULL,
 };
 

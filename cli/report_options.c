@@ -122,8 +122,9 @@ static const char *const description[] = {
     "difference.",
     "A FILE of JSON has the results of weir bench drain --sweep --json, which the page shows as curves.",
     "Other forms are text and the formats of other viewers; each tells the losses.",
-    "Reads perf.data files, perf's directories, and streams, of weir and of perf, also damaged and unfinished ones: up "
-    "to the first byte that makes no sense, which a notice names. A stream is copied into a file below TMPDIR "
+    "Reads perf.data files, perf's directories, and streams, of weir and of perf, of machines of either byte order, "
+    "also damaged and unfinished ones: up to the first byte that makes no sense, which a notice names. A stream is "
+    "copied into a file below TMPDIR "
     "(/var/tmp), as a recording is read twice.",
     "Copied user stacks (--call-graph dwarf) are unwound as weir unwind does, and call stacks that the CPU recorded as "
     "branches (--call-graph lbr) are call chains.",

@@ -57,7 +57,8 @@ static const char *const description[] = {
     "searched, too.",
     "A chain has at most 127 user frames, the default limit of the kernel. The summary says why chains end. x86_64 "
     "and aarch64, programs of 64 bits; a stack of another program keeps no user frames.",
-    "Refused: recordings that are not finished (weir recover makes them so), directories, and those with AUX areas.",
+    "Refused: recordings that are not finished (weir recover makes them so), directories, those with AUX areas, and "
+    "those of big-endian machines.",
     NULL,
 };
 

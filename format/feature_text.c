@@ -66,6 +66,11 @@ const char *weir_feature_name(unsigned bit)
     return bit < WEIR_ARRAY_COUNT(known) ? known[bit].name : NULL;
 }
 
+const char *weir_feature_layout(unsigned bit)
+{
+    return bit < WEIR_ARRAY_COUNT(known) && known[bit].layout ? known[bit].layout : "";
+}
+
 /* ---- the language ---- */
 
 struct writer {

@@ -11,6 +11,9 @@
 /* Returns the name, "HOSTNAME"; NULL: an unknown feature. */
 const char *weir_feature_name(unsigned bit);
 
+/* Returns the layout, in the language of format/feature_text.c; "": an unknown feature, or one that is a list. */
+const char *weir_feature_layout(unsigned bit);
+
 /* Appends the payload as text, without newline, and "(cut)" if it ends too early. Returns whether it is whole. */
 bool weir_feature_text_append(unsigned bit, const uint8_t *payload, size_t bytes, struct weir_buf *out);
 

@@ -37,7 +37,10 @@ static void append_head(const struct weir_perf_input *input, struct weir_buf *ou
                         header->attrs.offset, header->attrs.size, header->attr_size, header->data.offset,
                         header->data.size);
     if (input->is_unfinished)
-        weir_buf_printf(out, "state           unfinished: weir recover makes it whole\n");
+        weir_buf_printf(out, "state           unfinished%s\n",
+                        input->is_foreign ? "" : ": weir recover makes it whole");
+    if (input->is_foreign)
+        weir_buf_printf(out, "byte order      big endian\n");
 }
 
 /* LOST_SAMPLES records have the kernel's count. LOST records have the same losses, where they happened, but for those
@@ -316,8 +319,9 @@ static void append_json(const struct weir_perf_input *input, const struct weir_s
 {
     weir_buf_printf(out, "{\"path\":");
     weir_text_append_json(out, input->source.path, strlen(input->source.path));
-    weir_buf_printf(out, ",\"form\":\"%s\",\"file_bytes\":%" PRIu64 ",\"unfinished\":%s", form_of(input),
-                    input->source.file_bytes, input->is_unfinished ? "true" : "false");
+    weir_buf_printf(out, ",\"form\":\"%s\",\"byte_order\":\"%s\",\"file_bytes\":%" PRIu64 ",\"unfinished\":%s",
+                    form_of(input), input->is_foreign ? "big" : "little", input->source.file_bytes,
+                    input->is_unfinished ? "true" : "false");
     if (!input->is_pipe)
         weir_buf_printf(out, ",\"data_offset\":%" PRIu64 ",\"data_size\":%" PRIu64, input->header.data.offset,
                         input->header.data.size);

@@ -17,13 +17,13 @@
 
 #include "base/array.h"
 #include "base/bits.h"
+#include "format/byte_order.h"
 #include "format/bytes.h"
 #include "format/perf_input_internal.h"
 
 #define PARTS_MAX           65536u
 #define PART_PREFIX         "data."
 #define MAGIC_1             0x454c494646524550ull /* "PERFFILE" */
-#define MAGIC_BIG_ENDIAN    0x50455246494c4532ull
 #define COMPRESSED_MMAP_LEN 16
 #define PROGRESS_BYTES      (1u << 20)
 
@@ -35,8 +35,6 @@ static int refuse_magic(const struct weir_perf_input *input, uint64_t magic, str
     if (magic == MAGIC_1)
         return weir_error_set(err, -ENOTSUP, "%s: a perf.data file of version 1, which perf stopped writing with 3.7",
                               path);
-    if (magic == MAGIC_BIG_ENDIAN)
-        return weir_error_set(err, -ENOTSUP, "%s: a perf.data file of a big-endian machine", path);
     return weir_error_set(err, -EBADMSG, "%s: not a perf.data file (bad magic)", path);
 }
 
@@ -54,9 +52,11 @@ static int read_form(struct weir_perf_input *input, struct weir_error *err)
         return weir_error_set(err, -EBADMSG, "%s: cut off at %#zx, inside the header", input->source.path,
                               (size_t)count);
     uint64_t magic = weir_load_u64(start), size = weir_load_u64(start + sizeof(magic));
-    if (magic != WEIR_PERF_MAGIC2)
+    input->is_foreign = magic == __builtin_bswap64(WEIR_PERF_MAGIC2);
+    if (magic != WEIR_PERF_MAGIC2 && !input->is_foreign)
         return refuse_magic(input, magic, err);
-    input->header.magic = magic;
+    size = input->is_foreign ? __builtin_bswap64(size) : size;
+    input->header.magic = WEIR_PERF_MAGIC2;
     input->header.size = size;
     input->is_pipe = size == WEIR_PIPE_HEADER_BYTES;
     if (input->is_pipe) {
@@ -195,12 +195,19 @@ static void tell_progress(struct weir_perf_input *input, uint64_t offset)
     await_progress(input, offset);
 }
 
+static void turn_record(void *ctx, uint8_t *record, size_t bytes)
+{
+    weir_byte_order_turn_record(ctx, record, bytes);
+}
+
 static int start_streaming(struct weir_perf_input *input, const struct weir_byte_source *source, uint64_t offset,
                            uint64_t end, struct weir_error *err)
 {
     weir_record_stream_fini(&input->stream);
     await_progress(input, offset);
     int result = weir_record_stream_init(&input->stream, source, offset, end);
+    if (input->is_foreign)
+        input->stream.turner = (struct weir_record_turner){.turn = turn_record, .ctx = &input->events};
     if (result == 0)
         result = find_expanded_max(input);
     return result < 0 ? weir_error_set_errno(err, result, "cannot read %s", source->path) : 0;
@@ -231,6 +238,15 @@ int weir_perf_input_open_gated(struct weir_perf_input *input, const char *path, 
     if (result < 0)
         weir_perf_input_close(input);
     return result;
+}
+
+int weir_perf_input_check_order(const struct weir_perf_input *input, struct weir_error *err)
+{
+    if (!input->is_foreign)
+        return 0;
+    weir_error_set(err, -ENOTSUP, "%s: a perf.data file of a big-endian machine", input->source.path);
+    weir_error_hint(err, "weir report, dump, info and verify read it");
+    return -ENOTSUP;
 }
 
 void weir_perf_input_close(struct weir_perf_input *input)
@@ -269,9 +285,12 @@ int weir_perf_input_next_part(struct weir_perf_input *input, struct weir_error *
     return result < 0 ? result : 1;
 }
 
-/* Damage in the data. `weir recover` takes a directory whole, and neither a stream nor standard input. */
+/* Damage in the data. `weir recover` takes a directory whole, and neither a stream, nor standard input, nor what is of
+ * another byte order. */
 static void hint_at_recovery(const struct weir_perf_input *input, struct weir_error *err)
 {
+    if (input->is_foreign)
+        return;
     if (input->directory[0])
         weir_error_hint(err, "weir recover %s saves the whole records in a new directory", input->directory);
     else if (!input->is_pipe && input->source.is_owned)

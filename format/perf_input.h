@@ -40,6 +40,7 @@ struct weir_perf_input {
     int *parts;                     /* owned: descriptors of DIR/data.N, N from 0 on, owned too; -1: moved to part */
     size_t part_count, part_capacity, next_part;
     bool is_pipe;
+    bool is_foreign;    /* of the other byte order: what is read from it is turned (format/byte_order.h) */
     uint64_t attrs_end; /* of a file: the end of its attrs and ids */
     bool is_unfinished; /* the recorder has not finished the file: data.size is 0, or there are neither features nor an
                            end behind the data */
@@ -75,8 +76,8 @@ struct weir_input_gate {
  * Opens path: a file, a FIFO, a directory, or "-". Attrs and features of a pipe come with its first records. A file
  * without data.size is read up to its end (is_unfinished).
  *
- * 0, or with err, which names the offset: -EBADMSG (not a perf.data file, or damaged), -ENOTSUP (version 1, big endian,
- * or the file form in a stream), -E2BIG (more events or ids than the limits), -EINVAL (a directory with an entry that
+ * 0, or with err, which names the offset: -EBADMSG (not a perf.data file, or damaged), -ENOTSUP (version 1, or the
+ * file form in a stream), -E2BIG (more events or ids than the limits), -EINVAL (a directory with an entry that
  * is not a regular file), -errno of open(2) and read(2), -ENOMEM. After a failure *input needs no
  * weir_perf_input_close().
  */
@@ -85,6 +86,10 @@ int weir_perf_input_open(struct weir_perf_input *input, const char *path, struct
 /* Opens path as weir_perf_input_open() does, and calls gate (NULL: none) as soon as the descriptors are open. */
 int weir_perf_input_open_gated(struct weir_perf_input *input, const char *path, const struct weir_input_gate *gate,
                                struct weir_error *err);
+
+/* Refuses a recording of the other byte order, for who copies bytes of it that are not turned. 0, or -ENOTSUP with err.
+ */
+int weir_perf_input_check_order(const struct weir_perf_input *input, struct weir_error *err);
 
 void weir_perf_input_close(struct weir_perf_input *input);
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "format/byte_order.h"
 #include "format/perf_input_internal.h"
 
 #define FEATURE_WORD 64u
@@ -54,5 +55,7 @@ int weir_perf_input_feature(const struct weir_perf_input *input, unsigned bit, s
     if ((uint64_t)count < section->size)
         return weir_error_set(err, -EBADMSG, "%s: feature %u at %#" PRIx64 " is cut off", input->source.path, bit,
                               section->offset);
+    if (input->is_foreign)
+        weir_byte_order_turn_feature(bit, data, section->size);
     return 1;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "format/byte_order.h"
 #include "format/bytes.h"
 #include "format/early_features.h"
 #include "format/features.h"
@@ -95,10 +96,14 @@ static void find_data_end(struct weir_perf_input *input)
 
 /* ---- attrs ---- */
 
-static int read_event(struct weir_perf_input *input, const uint8_t *entry, uint64_t at, struct weir_error *err)
+static int read_event(struct weir_perf_input *input, uint8_t *entry, uint64_t at, struct weir_error *err)
 {
     size_t attr_bytes = input->header.attr_size - sizeof(struct weir_perf_section);
     struct weir_perf_section ids;
+    if (input->is_foreign) {
+        weir_byte_order_turn_attr(entry, attr_bytes);
+        weir_byte_order_turn_words(entry + attr_bytes, sizeof(ids));
+    }
     memcpy(&ids, entry + attr_bytes, sizeof(ids));
     bool is_in_header = ids.size > 0 && ids.offset < sizeof(input->header);
     if (!weir_perf_section_is_inside(&ids, input->source.file_bytes) || is_in_header || ids.size % ID_BYTES != 0)
@@ -114,6 +119,8 @@ static int read_event(struct weir_perf_input *input, const uint8_t *entry, uint6
     input->attrs_end = weir_max_u64(input->attrs_end, ids.offset + ids.size);
     uint8_t *bytes = malloc(ids.size ? ids.size : 1);
     int result = bytes ? read_exactly(input, ids.offset, bytes, ids.size, err) : fail_read(input, -ENOMEM, err);
+    if (result == 0 && input->is_foreign)
+        weir_byte_order_turn_words(bytes, ids.size);
     if (result == 0) {
         const struct weir_input_attr attr = {
             .attr = entry,
@@ -219,13 +226,16 @@ static void read_feature_table(struct weir_perf_input *input)
     }
     if (read_exactly(input, place.offset, table, place.size, err) < 0)
         return;
+    if (input->is_foreign)
+        weir_byte_order_turn_words(table, place.size);
     take_table(input, input->header.features, table);
 }
 
 /*
  * The copy in the head (format/early_features.h), for a file that its recorder never finished, so that its header
  * announces none, or that was cut before their table or behind it. What is not whole is not there: it is nobody's
- * promise. 0 or -ENOMEM or -errno of read(2) with err.
+ * promise. A recording of the other byte order is not of weir and has no copy. 0 or -ENOMEM or -errno of read(2) with
+ * err.
  */
 static int read_early_features(struct weir_perf_input *input, struct weir_error *err)
 {
@@ -233,7 +243,7 @@ static int read_early_features(struct weir_perf_input *input, struct weir_error 
     uint64_t at = weir_early_features_offset(header->attrs.offset + header->attrs.size);
     struct weir_early_header early;
     bool has_table = weir_features_count(header->features) > 0 && input->features_error.code == 0;
-    if ((has_table && !has_cut_feature(input)) || at + sizeof(early) > header->data.offset ||
+    if (input->is_foreign || (has_table && !has_cut_feature(input)) || at + sizeof(early) > header->data.offset ||
         header->data.offset > input->source.file_bytes)
         return 0;
     int result = read_exactly(input, at, (uint8_t *)&early, sizeof(early), err);
@@ -275,6 +285,8 @@ int weir_perf_input_read_file(struct weir_perf_input *input, struct weir_error *
 {
     struct weir_perf_header *header = &input->header;
     int result = read_exactly(input, 0, header, sizeof(*header), err);
+    if (result == 0 && input->is_foreign)
+        weir_byte_order_turn_header(header);
     if (result == 0)
         result = check_header(input, err);
     if (result < 0)

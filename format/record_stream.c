@@ -168,11 +168,22 @@ int weir_record_stream_payload(struct weir_record_stream *stream, uint64_t max_b
 /* ---- one record ---- */
 
 /* data holds bytes, at least a header. */
-static void view_record(struct weir_record_view *record, const uint8_t *data)
+static void view_record(const struct weir_record_stream *stream, struct weir_record_view *record, const uint8_t *data)
 {
     struct perf_event_header header;
     memcpy(&header, data, sizeof(header));
+    if (stream->turner.turn)
+        header = (struct perf_event_header){.type = __builtin_bswap32(header.type),
+                                            .misc = __builtin_bswap16(header.misc),
+                                            .size = __builtin_bswap16(header.size)};
     *record = (struct weir_record_view){.data = data, .type = header.type, .misc = header.misc, .bytes = header.size};
+}
+
+/* Called once for a record, when all of its bytes are at data. */
+static void turn_record(const struct weir_record_stream *stream, uint8_t *data, size_t bytes)
+{
+    if (stream->turner.turn)
+        stream->turner.turn(stream->turner.ctx, data, bytes);
 }
 
 /* The payload that a record says is behind it. False: it cannot be. */
@@ -250,16 +261,17 @@ static int expand(struct weir_record_stream *stream, struct weir_error *err)
 static int next_expanded(struct weir_record_stream *stream, struct weir_record_view *record, struct weir_error *err)
 {
     for (;;) {
-        const uint8_t *data = stream->expanded + stream->expanded_start;
+        uint8_t *data = stream->expanded + stream->expanded_start;
         size_t held = stream->expanded_used - stream->expanded_start;
         if (held >= HEADER_BYTES) {
-            view_record(record, data);
+            view_record(stream, record, data);
             if (record->bytes < HEADER_BYTES || is_compressed(record->type))
                 return weir_error_set(err, -EBADMSG,
                                       "%s: compressed record at %#" PRIx64
                                       ": it expands to an invalid record (type %u, size %u)",
                                       stream->source->path, stream->expanded_offset, record->type, record->bytes);
             if (held >= record->bytes) {
+                turn_record(stream, data, record->bytes);
                 stream->expanded_start += record->bytes;
                 record->offset = stream->expanded_offset;
                 record->is_expanded = true;
@@ -301,7 +313,7 @@ static int next_plain(struct weir_record_stream *stream, struct weir_record_view
     if (window_bytes(stream) < HEADER_BYTES)
         return fail(stream, err, -EBADMSG, "cut off inside its header");
 
-    view_record(record, stream->window + stream->window_start);
+    view_record(stream, record, stream->window + stream->window_start);
     if (record->bytes < HEADER_BYTES) {
         char what[WEIR_ERROR_TEXT_BYTES];
         snprintf(what, sizeof(what), "size %u is less than its header's %zu (type %u)", record->bytes, HEADER_BYTES,
@@ -314,7 +326,8 @@ static int next_plain(struct weir_record_stream *stream, struct weir_record_view
     if (window_bytes(stream) < record->bytes)
         return fail(stream, err, -EBADMSG, "cut off");
 
-    record->data = stream->window + stream->window_start; /* filling may have moved it */
+    turn_record(stream, stream->window + stream->window_start, record->bytes); /* filling may have moved it */
+    record->data = stream->window + stream->window_start;
     record->offset = stream->offset;
     record->path = stream->source->path;
     if (!payload_of(record, &record->payload_bytes))

@@ -32,8 +32,15 @@ struct weir_record_view {
     const char *path;       /* of the record's file; borrowed from the source */
 };
 
+/* Turns a whole record of the other byte order, of `bytes` bytes, into this machine's, in place. */
+struct weir_record_turner {
+    void (*turn)(void *ctx, uint8_t *record, size_t bytes); /* NULL: the records have this machine's order */
+    void *ctx;                                              /* borrowed */
+};
+
 struct weir_record_stream {
     const struct weir_byte_source *source; /* borrowed */
+    struct weir_record_turner turner;      /* set behind weir_record_stream_init(), before the first record */
     uint64_t offset;                       /* of the next record */
     uint64_t end;                          /* of the stretch; UINT64_MAX for a pipe */
     uint64_t expanded_max;                 /* bytes that one COMPRESSED record may expand to */

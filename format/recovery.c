@@ -535,7 +535,9 @@ int weir_recovery_plan(struct weir_recovery *recovery, const struct weir_recover
         return result;
     recovery->device = planner.input.source.device;
     recovery->inode = planner.input.source.inode;
-    result = planner.input.is_pipe ? plan_stream(&planner, err) : plan(&planner, err);
+    result = weir_perf_input_check_order(&planner.input, err);
+    if (result == 0)
+        result = planner.input.is_pipe ? plan_stream(&planner, err) : plan(&planner, err);
     for (size_t i = 0; planner.names && i < planner.input.events.count; i++)
         free(planner.names[i]);
     free(planner.names);

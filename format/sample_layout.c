@@ -216,18 +216,24 @@ static void take_field(struct weir_sample *sample, const struct weir_sample_layo
     }
 }
 
+/* In the order in which the kernel writes them. */
+static const uint64_t order[] = {
+    PERF_SAMPLE_READ,         PERF_SAMPLE_CALLCHAIN,      PERF_SAMPLE_RAW,
+    PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_REGS_USER,      PERF_SAMPLE_STACK_USER,
+    PERF_SAMPLE_WEIGHT,       PERF_SAMPLE_WEIGHT_STRUCT,  PERF_SAMPLE_DATA_SRC,
+    PERF_SAMPLE_TRANSACTION,  PERF_SAMPLE_REGS_INTR,      PERF_SAMPLE_PHYS_ADDR,
+    PERF_SAMPLE_CGROUP,       PERF_SAMPLE_DATA_PAGE_SIZE, PERF_SAMPLE_CODE_PAGE_SIZE,
+    PERF_SAMPLE_AUX,
+};
+
+uint64_t weir_sample_varying(size_t n)
+{
+    return n < WEIR_ARRAY_COUNT(order) ? order[n] : 0;
+}
+
 int weir_sample_parse(struct weir_sample *sample, const struct weir_sample_layout *layout, const uint8_t *record,
                       size_t bytes, size_t *bad_offset)
 {
-    /* In the order in which the kernel writes them. */
-    static const uint64_t order[] = {
-        PERF_SAMPLE_READ,         PERF_SAMPLE_CALLCHAIN,      PERF_SAMPLE_RAW,
-        PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_REGS_USER,      PERF_SAMPLE_STACK_USER,
-        PERF_SAMPLE_WEIGHT,       PERF_SAMPLE_WEIGHT_STRUCT,  PERF_SAMPLE_DATA_SRC,
-        PERF_SAMPLE_TRANSACTION,  PERF_SAMPLE_REGS_INTR,      PERF_SAMPLE_PHYS_ADDR,
-        PERF_SAMPLE_CGROUP,       PERF_SAMPLE_DATA_PAGE_SIZE, PERF_SAMPLE_CODE_PAGE_SIZE,
-        PERF_SAMPLE_AUX,
-    };
     *sample = (struct weir_sample){.fields = layout->sample_type};
     if (bytes < layout->variable) {
         *bad_offset = HEADER_BYTES;

@@ -68,6 +68,10 @@ struct weir_sample {
 int weir_sample_parse(struct weir_sample *sample, const struct weir_sample_layout *layout, const uint8_t *record,
                       size_t bytes, size_t *bad_offset);
 
+/* Returns the n-th of the fields behind the fixed ones in the kernel's order, a PERF_SAMPLE_ bit; 0: there are no more.
+ */
+uint64_t weir_sample_varying(size_t n);
+
 /* Reads the trailer of a record other than a sample. False: the layout has no trailer, or the record is too short for
  * it. */
 bool weir_sample_id_parse(struct weir_sample_id *id, const struct weir_sample_layout *layout, const uint8_t *record,

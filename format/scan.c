@@ -57,6 +57,12 @@ static void check_shape(struct weir_scan *scan, const struct scanned *record)
         scan->types[view->type]++;
 }
 
+/* The first field of a tracepoint, whose raw bytes are as they were recorded. */
+static uint16_t common_type(const struct weir_perf_input *input, const uint8_t *raw)
+{
+    return input->is_foreign ? __builtin_bswap16(weir_load_u16(raw)) : weir_load_u16(raw);
+}
+
 static void scan_sample(struct weir_scan *scan, const struct weir_perf_input *input, struct scanned *record)
 {
     const struct weir_record_view *view = record->view;
@@ -81,7 +87,7 @@ static void scan_sample(struct weir_scan *scan, const struct weir_perf_input *in
     }
     const struct perf_event_attr *attr = &record->event->attr;
     if (attr->type == PERF_TYPE_TRACEPOINT && sample.raw.data &&
-        (sample.raw.count < sizeof(uint16_t) || weir_load_u16(sample.raw.data) != attr->config))
+        (sample.raw.count < sizeof(uint16_t) || common_type(input, sample.raw.data) != attr->config))
         weir_scan_problem_note(&scan->wrong_raw, view->offset);
     if (!(sample.fields & PERF_SAMPLE_TIME))
         return;

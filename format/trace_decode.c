@@ -19,6 +19,7 @@
 #include "format/trace_printable.h"
 
 #define PRINTK_MAX_BYTES (4u << 20)
+#define BIG_ENDIAN_MARK  1     /* 0: little endian, as this machine is */
 #define PRINTK_END       "\\n" /* as the kernel writes the end of a line */
 #define SPARE_BYTES      64u   /* zeros behind a sample's raw bytes: a text that fills them still ends */
 
@@ -53,10 +54,8 @@ static bool add_printk_line(struct weir_trace *trace, const char *line)
 }
 
 /* False: out of memory. */
-static bool add_printk(struct weir_trace *trace, struct weir_cursor *cursor)
+static bool add_printk(struct weir_trace *trace, const uint8_t *text, uint32_t bytes)
 {
-    uint32_t bytes = weir_cursor_u32(cursor);
-    const uint8_t *text = weir_cursor_take(cursor, bytes);
     if (!text || bytes >= PRINTK_MAX_BYTES)
         return true;
     char *copy = strndup((const char *)text, bytes);
@@ -71,12 +70,12 @@ static bool add_printk(struct weir_trace *trace, struct weir_cursor *cursor)
 
 /* ---- the section ---- */
 
-static bool skip_file(struct weir_cursor *cursor, const char *name)
+static bool skip_file(const struct weir_trace_formats *formats, struct weir_cursor *cursor, const char *name)
 {
     const char *text = weir_cursor_text(cursor);
     if (!text || strcmp(text, name) != 0)
         return false;
-    weir_cursor_take(cursor, weir_cursor_u64(cursor));
+    weir_cursor_take(cursor, weir_trace_formats_u64(formats, cursor));
     return !cursor->failed;
 }
 
@@ -86,19 +85,24 @@ static bool read_section(struct weir_trace *trace, struct weir_cursor *cursor, s
     const uint8_t *start = weir_cursor_take(cursor, sizeof(magic));
     const char *version = weir_cursor_text(cursor);
     const uint8_t *sizes = weir_cursor_take(cursor, 2);
-    uint32_t page_bytes = weir_cursor_u32(cursor);
-    bool is_ours = start && version && sizes && memcmp(start, magic, sizeof(magic)) == 0 && sizes[0] == 0 &&
-                   (sizes[1] == sizeof(uint32_t) || sizes[1] == sizeof(uint64_t)) && page_bytes <= INT32_MAX;
-    if (!is_ours || !skip_file(cursor, "header_page") || !skip_file(cursor, "header_event"))
+    formats->is_foreign = sizes && sizes[0] == BIG_ENDIAN_MARK;
+    uint32_t page_bytes = weir_trace_formats_u32(formats, cursor);
+    bool is_ours = start && version && sizes && memcmp(start, magic, sizeof(magic)) == 0 &&
+                   sizes[0] <= BIG_ENDIAN_MARK && (sizes[1] == sizeof(uint32_t) || sizes[1] == sizeof(uint64_t)) &&
+                   page_bytes <= INT32_MAX;
+    if (!is_ours || !skip_file(formats, cursor, "header_page") || !skip_file(formats, cursor, "header_event"))
         return false;
+    tep_set_file_bigendian(trace->tep, formats->is_foreign ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
     tep_set_long_size(trace->tep, sizes[1]);
     tep_set_page_size(trace->tep, (int)page_bytes);
     weir_trace_formats_list(formats, "ftrace", cursor);
-    uint32_t systems = weir_cursor_u32(cursor);
+    uint32_t systems = weir_trace_formats_u32(formats, cursor);
     for (uint32_t i = 0; i < systems && !cursor->failed; i++)
         weir_trace_formats_list(formats, weir_cursor_text(cursor), cursor);
-    weir_cursor_take(cursor, weir_cursor_u32(cursor)); /* kallsyms */
-    if (!cursor->failed && !add_printk(trace, cursor))
+    weir_cursor_take(cursor, weir_trace_formats_u32(formats, cursor)); /* kallsyms */
+    uint32_t printk_bytes = weir_trace_formats_u32(formats, cursor);
+    const uint8_t *printk = weir_cursor_take(cursor, printk_bytes);
+    if (!cursor->failed && !add_printk(trace, printk, printk_bytes))
         formats->failed = true;
     return !cursor->failed; /* saved_cmdlines, where it is there, is of no use here */
 }
@@ -113,7 +117,6 @@ int weir_trace_new(struct weir_trace **trace, const uint8_t *section, size_t byt
         return weir_error_set_errno(err, -ENOMEM, "cannot read TRACING_DATA");
     }
     tep_set_loglevel(TEP_LOG_NONE);
-    tep_set_file_bigendian(made->tep, TEP_LITTLE_ENDIAN);
     tep_set_local_bigendian(made->tep, TEP_LITTLE_ENDIAN);
     struct weir_cursor cursor = {.data = section, .bytes = bytes};
     struct weir_trace_formats formats = {0};
@@ -167,9 +170,9 @@ bool weir_trace_append_name(const struct weir_trace *trace, uint64_t id, struct 
 
 /* ---- fields ---- */
 
-static int64_t load_signed(const uint8_t *data, size_t bytes)
+static int64_t load_signed(const struct tep_format_field *field, const uint8_t *data, size_t bytes)
 {
-    uint64_t value = weir_trace_field_number(data, bytes);
+    uint64_t value = weir_trace_field_number(field, data, bytes);
     if (bytes == 0) /* a shift by all bits is undefined */
         return 0;
     unsigned unused = bytes < sizeof(value) ? (unsigned)(8 * (sizeof(value) - bytes)) : 0;
@@ -189,11 +192,11 @@ static void append_value(const struct tep_format_field *field, const uint8_t *da
         weir_text_append_hex(out, data, length);
         weir_buf_printf(out, is_json ? "\"" : "");
     } else if (field->flags & TEP_FIELD_IS_SIGNED) {
-        weir_buf_printf(out, "%" PRId64, load_signed(data, length));
+        weir_buf_printf(out, "%" PRId64, load_signed(field, data, length));
     } else if (!is_json && (field->flags & TEP_FIELD_IS_POINTER)) {
-        weir_buf_printf(out, "%#" PRIx64, weir_trace_field_number(data, length));
+        weir_buf_printf(out, "%#" PRIx64, weir_trace_field_number(field, data, length));
     } else {
-        weir_buf_printf(out, "%" PRIu64, weir_trace_field_number(data, length));
+        weir_buf_printf(out, "%" PRIu64, weir_trace_field_number(field, data, length));
     }
 }
 

@@ -1,11 +1,19 @@
 /* Fields in a sample's bytes: TP_STRUCT__entry of include/trace/trace_events.h, Linux 6.12. Pure. */
 #include "format/trace_field.h"
 
-#include <string.h>
 #include <traceevent/event-parse.h>
 
 #include "base/bits.h"
-#include "format/bytes.h"
+
+uint64_t weir_trace_field_number(const struct tep_format_field *field, const uint8_t *data, size_t length)
+{
+    uint64_t value = 0;
+    size_t bytes = (size_t)weir_min_u64(length, sizeof(value));
+    bool is_foreign = tep_is_file_bigendian(field->event->tep);
+    for (size_t i = 0; i < bytes; i++)
+        value = value << 8 | data[is_foreign ? i : bytes - 1 - i];
+    return value;
+}
 
 bool weir_trace_field_locate(const struct tep_format_field *field, const uint8_t *raw, size_t bytes,
                              const uint8_t **data, size_t *length)
@@ -18,7 +26,7 @@ bool weir_trace_field_locate(const struct tep_format_field *field, const uint8_t
         return true;
     if (*length < sizeof(uint32_t))
         return false;
-    uint32_t place = weir_load_u32(*data);
+    uint32_t place = (uint32_t)weir_trace_field_number(field, *data, sizeof(place));
     size_t offset = place & UINT16_MAX;
     if (field->flags & TEP_FIELD_IS_RELATIVE)
         offset += (size_t)field->offset + (size_t)field->size;
@@ -27,13 +35,6 @@ bool weir_trace_field_locate(const struct tep_format_field *field, const uint8_t
         return false;
     *data = raw + offset;
     return true;
-}
-
-uint64_t weir_trace_field_number(const uint8_t *data, size_t length)
-{
-    uint64_t value = 0;
-    memcpy(&value, data, weir_min_u64(length, sizeof(value)));
-    return value;
 }
 
 bool weir_trace_field_is_text(const struct tep_format_field *field)

@@ -13,8 +13,8 @@ struct tep_format_field;
 bool weir_trace_field_locate(const struct tep_format_field *field, const uint8_t *raw, size_t bytes,
                              const uint8_t **data, size_t *length);
 
-/* Returns the number in `length` bytes, of which the first 8 count. */
-uint64_t weir_trace_field_number(const uint8_t *data, size_t length);
+/* Returns the number in `length` bytes, of which the first 8 count, in the byte order of the field's recording. */
+uint64_t weir_trace_field_number(const struct tep_format_field *field, const uint8_t *data, size_t length);
 
 /* Returns whether the field is text. libtraceevent also takes arrays of u8 and unsigned char for text; these are
  * addresses and ids, which no zero ends. */

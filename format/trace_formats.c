@@ -54,9 +54,9 @@ static void list_format(struct weir_trace_formats *list, const char *system, con
 
 void weir_trace_formats_list(struct weir_trace_formats *list, const char *system, struct weir_cursor *cursor)
 {
-    uint32_t count = weir_cursor_u32(cursor);
+    uint32_t count = weir_trace_formats_u32(list, cursor);
     for (uint32_t i = 0; i < count && !cursor->failed; i++) {
-        uint64_t bytes = weir_cursor_u64(cursor);
+        uint64_t bytes = weir_trace_formats_u64(list, cursor);
         const uint8_t *text = weir_cursor_take(cursor, bytes);
         if (text && system)
             list_format(list, system, text, bytes);

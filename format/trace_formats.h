@@ -29,8 +29,22 @@ struct weir_trace_formats {
     size_t count, capacity;
     size_t bytes_max; /* of the longest format */
     char *scratch;    /* owned; bytes_max and a zero, for the format being parsed: the child need not allocate */
+    bool is_foreign;  /* the section's numbers are of the other byte order */
     bool failed;      /* memory ran out */
 };
+
+/* Reads a number of the section. 0: it is cut. */
+static inline uint32_t weir_trace_formats_u32(const struct weir_trace_formats *list, struct weir_cursor *cursor)
+{
+    uint32_t value = weir_cursor_u32(cursor);
+    return list->is_foreign ? __builtin_bswap32(value) : value;
+}
+
+static inline uint64_t weir_trace_formats_u64(const struct weir_trace_formats *list, struct weir_cursor *cursor)
+{
+    uint64_t value = weir_cursor_u64(cursor);
+    return list->is_foreign ? __builtin_bswap64(value) : value;
+}
 
 /* Lists the formats of one system at the cursor: their number, and size and text of each. system: borrowed like the
  * texts until weir_trace_formats_parse(); NULL: skips them. */

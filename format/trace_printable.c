@@ -64,7 +64,7 @@ static bool evaluate_field(const struct sample *sample, const struct tep_format_
         !weir_trace_field_locate(field, sample->raw, sample->bytes, &data, &length) || length > sizeof(*value) ||
         !weir_is_power_of_two(length))
         return false;
-    *value = weir_trace_field_number(data, length);
+    *value = weir_trace_field_number(field, data, length);
     return true;
 }
 

@@ -94,7 +94,8 @@ static void check_boundaries(struct verdicts *verdicts, const struct weir_scan *
 static void check_finished(struct verdicts *verdicts, const struct weir_perf_input *input)
 {
     if (input->is_unfinished)
-        say(verdicts, false, "finished", "the recorder did not finish it; weir recover completes it");
+        say(verdicts, false, "finished", "the recorder did not finish it%s",
+            input->is_foreign ? "" : "; weir recover completes it");
     else
         say(verdicts, true, "finished", "%s",
             input->is_pipe ? "a stream, which needs no end mark" : "the header says where the data ends");
@@ -329,8 +330,8 @@ static void check_aux_index(struct verdicts *verdicts, const struct weir_perf_in
     else if (found == 1)
         say(verdicts, true, "index", "the feature lists exactly the %zu AUXTRACE records", aux->index_count);
     else if (found == 0 && aux->index_count > 0)
-        say(verdicts, false, "index",
-            "AUXTRACE records, but no feature AUXTRACE: perf's decoders may miss some; weir recover adds it");
+        say(verdicts, false, "index", "AUXTRACE records, but no feature AUXTRACE: perf's decoders may miss some%s",
+            input->is_foreign ? "" : "; weir recover adds it");
     weir_buf_fini(&payload);
 }
 

@@ -107,6 +107,9 @@ static int check_input(const struct run *run, struct weir_error *err)
     const struct weir_perf_input *input = &run->inputs[0];
     const char *name = run->options->shown;
     bool has_stacks = false;
+    int ordered = weir_perf_input_check_order(input, err);
+    if (ordered < 0)
+        return ordered;
     for (size_t i = 0; i < input->events.count; i++)
         has_stacks |= weir_unwound_is_wanted(&input->events.list[i].attr);
     if (input->directory[0])

@@ -169,7 +169,9 @@ static int open_existing(struct weir_append *append, const char *path, struct we
     int result = weir_perf_input_open(&append->input, path, err);
     if (result < 0)
         return result;
-    result = check_form(append, path, err);
+    result = weir_perf_input_check_order(&append->input, err);
+    if (result == 0)
+        result = check_form(append, path, err);
     if (result == 0)
         result = check_data(append, path, err);
     if (result == 0)

@@ -24,7 +24,8 @@ others="clock_nanosleep fcntl getpgrp inotify_add_watch inotify_init1 inotify_rm
 libraries="ZSTD_createDStream ZSTD_decompressStream ZSTD_freeDStream ZSTD_getErrorName ZSTD_isError
     seccomp_attr_set seccomp_init seccomp_load seccomp_release seccomp_rule_add seccomp_rule_add_array
     tep_alloc tep_find_any_field tep_find_event tep_free tep_parse_event tep_print_event tep_register_print_string
-    tep_set_file_bigendian tep_set_local_bigendian tep_set_loglevel tep_set_long_size tep_set_page_size
+    tep_is_file_bigendian tep_set_file_bigendian tep_set_local_bigendian tep_set_loglevel tep_set_long_size
+    tep_set_page_size
     trace_seq_destroy trace_seq_init trace_seq_terminate"
 # What the compiler and the linker add.
 start="_ITM_deregisterTMCloneTable _ITM_registerTMCloneTable __cxa_finalize __gmon_start__ __libc_start_main"
