@@ -8,6 +8,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/copy.h"
 #include "format/bytes.h"
 #include "format/event_desc.h"
@@ -21,8 +22,26 @@ struct weir_walk_layout weir_walk_layout_of(const struct weir_event_set *set)
         .by_cpu_count = set->by_cpu_count,
         .id_offset = weir_attr_sample_offset(attr, set->by_cpu ? PERF_SAMPLE_CPU : PERF_SAMPLE_IDENTIFIER),
         .time_offset = weir_attr_sample_offset(attr, PERF_SAMPLE_TIME),
+        .trailer_bytes = (unsigned)weir_attr_sample_id_bytes(attr),
         .sideband_event = weir_event_set_sideband(set),
     };
+}
+
+#define KSYMBOL_NAME_OFFSET 24u /* behind address, length, type and flags */
+#define BPF_EVENT_BYTES     24u
+
+/* Where the sample_id of a side record ends: with the record, but for those that weir_record_mend_trailers() mends. */
+static size_t trailer_end(const struct weir_walk_layout *layout, const struct perf_event_header *header,
+                          const uint8_t *record)
+{
+    size_t body = header->size;
+    if (header->type == PERF_RECORD_BPF_EVENT)
+        body = BPF_EVENT_BYTES;
+    else if (header->type == PERF_RECORD_KSYMBOL && header->size > KSYMBOL_NAME_OFFSET)
+        body = KSYMBOL_NAME_OFFSET +
+               weir_align_up(
+                   strnlen((const char *)record + KSYMBOL_NAME_OFFSET, header->size - KSYMBOL_NAME_OFFSET) + 1, 8);
+    return layout->trailer_bytes ? weir_min_u64(body + layout->trailer_bytes, header->size) : header->size;
 }
 
 /* The place of a side record. The sample_id trailer is TID, TIME, CPU and the id (PERF_SAMPLE_IDENTIFIER,
@@ -30,9 +49,10 @@ struct weir_walk_layout weir_walk_layout_of(const struct weir_event_set *set)
 static const struct weir_id_entry *find_side_record(const struct weir_walk_layout *layout,
                                                     const struct perf_event_header *header, const uint8_t *record)
 {
-    uint64_t word = header->size >= 16 ? weir_load_u64(record + header->size - 8) : 0;
+    size_t end = trailer_end(layout, header, record);
+    uint64_t word = end >= 16 ? weir_load_u64(record + end - 8) : 0;
     if (layout->by_cpu) {
-        uint64_t time_ns = header->size >= 24 ? weir_load_u64(record + header->size - 16) : 0;
+        uint64_t time_ns = end >= 24 ? weir_load_u64(record + end - 16) : 0;
         return time_ns ? weir_walk_find(layout, word) : NULL;
     }
     const struct weir_id_entry *entry = word ? weir_walk_find(layout, word) : NULL;
@@ -346,6 +366,23 @@ void weir_record_mend_maps(uint8_t *data, uint64_t bytes)
         if (header.type == PERF_RECORD_MMAP2 && (header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)) {
             header.misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
             memcpy(data + at, &header, sizeof(header));
+        }
+        at += header.size;
+    }
+}
+
+void weir_record_mend_trailers(const struct weir_walk_layout *layout, uint8_t *data, uint64_t bytes)
+{
+    for (uint64_t at = 0; at < bytes;) {
+        struct perf_event_header header;
+        memcpy(&header, data + at, sizeof(header));
+        uint8_t *record = data + at;
+        size_t end = trailer_end(layout, &header, record);
+        if (end < header.size) {
+            size_t gap = header.size - end;
+            uint8_t *trailer = record + end - layout->trailer_bytes;
+            memmove(trailer + gap, trailer, layout->trailer_bytes);
+            memset(trailer, 0, gap);
         }
         at += header.size;
     }

@@ -20,6 +20,7 @@ struct weir_walk_layout { /* where samples keep their fields; the same for every
     int id_offset;           /* in a sample, from the record's start: PERF_SAMPLE_IDENTIFIER; with by_cpu the word of
                               * PERF_SAMPLE_CPU, whose other half is 0 */
     int time_offset;         /* -1: samples have no time */
+    unsigned trailer_bytes;  /* of the sample_id at the end of side records; 0: they have none */
     unsigned place_stride;   /* counter of a sample: samples[place * place_stride + event]; 0: per event only */
     bool maps_have_no_ids;   /* nobody asked for build ids in MMAP2 records: see weir_record_mend_maps() */
     unsigned sideband_event; /* with a place_stride, side records are counted too, by the id in their trailer, which is
@@ -92,5 +93,14 @@ size_t weir_record_whole_bytes(const uint8_t *data, size_t bytes);
  * a build id, and aborts. Any thread.
  */
 void weir_record_mend_maps(uint8_t *data, uint64_t bytes);
+
+/*
+ * Moves the sample_id of KSYMBOL and BPF_EVENT records of [data, data + bytes), which have been walked, to where
+ * readers look for it: the end of the record. Zeros fill the gap. The kernel makes one header for all events that want
+ * such a record, and adds the sample_id of each to its size without taking back the one before
+ * (perf_event_ksymbol_output() and perf_event_bpf_output() in kernel/events/core.c of Linux 6.18). Behind the sample_id
+ * of a second recorder's event stand bytes that nobody wrote. Any thread.
+ */
+void weir_record_mend_trailers(const struct weir_walk_layout *layout, uint8_t *data, uint64_t bytes);
 
 #endif

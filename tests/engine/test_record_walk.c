@@ -381,6 +381,49 @@ Test(record_walk, build_ids_that_maps_do_not_have_are_not_announced)
     cr_expect_arr_eq(records, before, sizeof(before), "something else has changed");
 }
 
+/* Body, sample_id and bytes that nobody wrote, which look like another id. */
+static void put_with_a_tail(uint8_t *record, uint32_t type, const char *name, size_t body, size_t tail)
+{
+    struct perf_event_header header = {.type = type, .size = (uint16_t)(body + 16 + tail)};
+    uint64_t trailer[2] = {0x1234, ID_SIDE};
+    memset(record, 0xee, header.size);
+    memset(record, 0, body);
+    memcpy(record, &header, sizeof(header));
+    memcpy(record + 24, name, strlen(name));
+    memcpy(record + body, trailer, sizeof(trailer));
+}
+
+Test(record_walk, trailers_with_bytes_behind_them_are_found_and_put_where_readers_look)
+{
+    static const struct {
+        uint32_t type;
+        const char *name;
+        size_t body, tail;
+    } rows[] = {
+        {PERF_RECORD_KSYMBOL, "bpf_prog", 40, 24}, /* a NUL and seven more */
+        {PERF_RECORD_KSYMBOL, "prog", 32, 48},
+        {PERF_RECORD_KSYMBOL, "prog", 32, 0}, /* as it should be */
+        {PERF_RECORD_BPF_EVENT, "", 24, 24},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct walk walk;
+        walk_init(&walk);
+        walk.layout.place_stride = EVENT_COUNT;
+        walk.layout.trailer_bytes = 16;
+        uint8_t record[128], wanted[128];
+        put_with_a_tail(record, rows[i].type, rows[i].name, rows[i].body, rows[i].tail);
+        size_t bytes = rows[i].body + 16 + rows[i].tail;
+        memcpy(wanted, record, rows[i].body);
+        memset(wanted + rows[i].body, 0, rows[i].tail);
+        memcpy(wanted + rows[i].body + rows[i].tail, record + rows[i].body, 16);
+        cr_expect_eq(weir_record_walk(&walk.layout, record, bytes, &walk.counts), (int64_t)bytes);
+        cr_expect_eq(walk.samples[SIDEBAND], 1, "row %zu is of no event", i);
+        weir_record_mend_trailers(&walk.layout, record, bytes);
+        cr_expect_arr_eq(record, wanted, bytes, "row %zu", i);
+        walk_fini(&walk);
+    }
+}
+
 Test(record_walk, greatest_record_is_walked)
 {
     struct walk walk;

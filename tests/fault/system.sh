@@ -85,6 +85,27 @@ test_recorder_beside_that_wants_build_ids_changes_nothing() {
     expect_whole it.data
 }
 
+# Two recorders want the records of a third one's BPF programs: the kernel puts the sample_id of all but one of them in
+# the wrong place. (Programs that were there before have no time. Flag 1: unloaded.)
+test_records_of_bpf_programs_have_their_time_in_both_recordings() {
+    local name pids=()
+    for name in one other; do
+        "$WEIR_PROGRAM" record -q -a -e dummy -o $name.data 2>$name.err &
+        pids+=($!)
+        wait_until test -e $name.data
+    done
+    weir_record -e cpu-clock --filter 'period > 0' -o it.data -- true
+    kill -INT "${pids[@]}"
+    wait "${pids[@]}" || true
+    [ "$status" = 0 ] || skip "needs BPF programs: $(cat err)"
+    for name in one other; do
+        "$WEIR_PROGRAM" dump --json --type ksymbol $name.data | grep '"flags":1,' >unloaded ||
+            fail "no program was unloaded in $name.data"
+        expect_eq "records without a time in $name.data" "$(grep -c '"time":0,' unloaded || true)" 0
+        expect_whole $name.data
+    done
+}
+
 # Row 37. CPUs that the recorder may not run on are recorded all the same.
 test_affinity_of_one_cpu_records_all() {
     needs_second_cpu
