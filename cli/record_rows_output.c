@@ -218,7 +218,8 @@ static const struct weir_option options[] = {
         .details = "The line has time, samples and megabytes a second, megabytes so far, the fullest ring, the memory "
                    "in use between readers and writer, losses so far, and files if there are several. It stands below "
                    "the cursor, only while weir is in the terminal's foreground, and not before others have left the "
-                   "terminal alone for two seconds. An end that takes longer than 0.3 s shows its steps. always: where "
+                   "terminal alone for two seconds. A command that then writes three lines at once may keep a part of "
+                   "the line behind the third. An end that takes longer than 0.3 s shows its steps. always: where "
                    "no line can be drawn (standard error is a file, TERM is dumb), a new line each second. json: a "
                    "line a second with the answer to the control command status, to standard error or descriptor FD.",
     },
