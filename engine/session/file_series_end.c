@@ -90,6 +90,7 @@ static struct outcome end_data(struct weir_file_series *series, struct weir_erro
             weir_append_add_build_ids(setup->append, setup->sideband->build_ids, setup->sideband->build_id_count);
     enter_step(series, WEIR_ENDING_WRITE);
     weir_pipeline_stop_writer(setup->pipeline);
+    weir_sideband_host_tell_unwinding(setup->sideband);
     weir_file_rotation_end(series);
     if (outcome.counted == 0)
         outcome.counted = tell_unwritten(series);

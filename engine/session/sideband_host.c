@@ -17,6 +17,7 @@ int weir_sideband_host_make(struct weir_sideband_host *host, const struct weir_r
                           options->output_kind != WEIR_RECORD_OUTPUT_STREAM;
     bool maps_data = events->list->events[weir_event_set_sideband(events)].attr.mmap_data;
     host->options = options;
+    host->supply = supply;
     if (options->build_ids.left_out && !weir_modes_rotate(&plan->modes) && !supply)
         return 0;
     int result = weir_sideband_new(&host->sideband, &(struct weir_sideband_setup){
@@ -45,6 +46,19 @@ int weir_sideband_host_start(struct weir_sideband_host *host, struct weir_error 
         weir_error_hint(err, "see ulimit -u and kernel.threads-max; --no-buildid does without it");
     }
     return result;
+}
+
+void weir_sideband_host_tell_unwinding(const struct weir_sideband_host *host)
+{
+    if (!host->supply)
+        return;
+    const struct weir_unwind_supply_counts counts = weir_unwind_supply_count(host->supply);
+    weir_notice(host->options->notices, WEIR_NOTICE_VERBOSE,
+                "unwinding: %llu changes of mappings, %llu without room; %llu processes in %llu KiB at the end; news "
+                "asked for %llu times, %llu times too late",
+                (unsigned long long)counts.history.changes, (unsigned long long)counts.history.refused,
+                (unsigned long long)counts.history.processes, (unsigned long long)(counts.history.bytes >> 10),
+                (unsigned long long)counts.looks, (unsigned long long)counts.late);
 }
 
 static void report(const struct weir_sideband_host *host, const struct weir_sideband_counts *counts)

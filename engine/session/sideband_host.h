@@ -19,6 +19,7 @@
 
 struct weir_sideband_host {
     const struct weir_record_options *options; /* borrowed */
+    struct weir_unwind_supply *supply;         /* borrowed; NULL: nobody unwinds */
     struct weir_sideband *sideband;            /* owned; NULL: the recording needs no sideband thread */
     struct weir_build_id_entry *build_ids;     /* owned; build ids of the last file, set by weir_sideband_host_stop() */
     size_t build_id_count;
@@ -39,6 +40,10 @@ int weir_sideband_host_start(struct weir_sideband_host *host, struct weir_error 
  * second at most. */
 int weir_sideband_host_stop(struct weir_sideband_host *host, uint32_t file_number, bool hurried,
                             struct weir_error *err);
+
+/* Tells what the unwinding of stacks has needed of the thread; a recording without it tells nothing. Call when the
+ * stage has ended, after weir_sideband_host_stop(). */
+void weir_sideband_host_tell_unwinding(const struct weir_sideband_host *host);
 
 /* Copies the files that have build ids into the cache of --buildid-cache. A notice tells the outcome. Call after
  * weir_sideband_host_stop(). Blocks. */

@@ -271,6 +271,8 @@ static void finish(struct weir_sideband *sideband)
     weir_sideband_end_feed(sideband);
     struct weir_sideband_question *question = sideband->question;
     weir_sideband_take_in(sideband);
+    if (sideband->setup.supply) /* the readers have ended: no more records come */
+        weir_unwind_supply_end(sideband->setup.supply, WEIR_UNWIND_SUPPLY_LAST_LOOK);
     answer(sideband, question);
     weir_sideband_take_rest(sideband);
     sideband->took_all = true;

@@ -36,7 +36,8 @@ struct weir_unwind_supply_bell {
     void *ctx;               /* borrowed */
 };
 
-/* Makes the supply. 0 or -ENOMEM. Free it when the stage has ended, and the sideband thread. */
+/* Makes the supply. 0 or -ENOMEM. Free it when the stage has ended, and the sideband thread. The
+ * thread ends first, and has noted all by then. */
 int weir_unwind_supply_new(struct weir_unwind_supply **made, const struct weir_file_opener_setup *opener);
 void weir_unwind_supply_free(struct weir_unwind_supply *supply); /* NULL-safe; does not wait for hanging files */
 
@@ -54,7 +55,7 @@ struct weir_unwind_supply_counts {
     uint64_t looks, late; /* that workers asked for; those that did not come in time */
 };
 
-/* Once stage and sideband thread have ended. */
+/* When stage and sideband thread have ended. */
 struct weir_unwind_supply_counts weir_unwind_supply_count(const struct weir_unwind_supply *supply);
 
 /* ---- sideband thread ---- */
@@ -68,6 +69,8 @@ uint64_t weir_unwind_supply_begin(struct weir_unwind_supply *supply);
 /* Takes in a side record. index: of the file in files that an MMAP or MMAP2 record of code maps; negative: none. */
 void weir_unwind_supply_note(struct weir_unwind_supply *supply, const struct weir_side_record *record,
                              const struct weir_mapped_files *files, int64_t index);
+
+#define WEIR_UNWIND_SUPPLY_LAST_LOOK UINT64_MAX /* no more records come: nobody waits any more */
 
 /* Ends a look: all records are noted. */
 void weir_unwind_supply_end(struct weir_unwind_supply *supply, uint64_t look);

@@ -159,6 +159,28 @@ Test(unwind_supply, mapped_files_can_be_opened)
     weir_buf_fini(&records);
 }
 
+/* The stage works on the last chunks while the sideband thread has ended. */
+Test(unwind_supply, after_the_end_all_is_known_and_nobody_waits)
+{
+    struct weir_unwind_supply *supply = make();
+    const struct weir_unwind_source source = weir_unwind_supply_source(supply);
+    struct weir_sideband *sideband = make_sideband(supply);
+    struct weir_buf records = WEIR_BUF_INIT;
+    struct weir_sideband_counts counts;
+    struct weir_unwind_mapping mapping;
+    cr_assert_eq(weir_sideband_start(sideband), 0);
+    side_map(&records, 100, 5, 0x1000, 0x2000, 1, "/bin/x");
+    weir_side_tee_push(weir_sideband_tee(sideband, 0), records.data, records.used);
+    weir_sideband_stop(sideband, PATIENCE_MS, &counts);
+    for (unsigned i = 0; i < 3; i++)
+        cr_expect(source.catch_up(source.ctx));
+    cr_expect_eq(weir_unwind_supply_count(supply).late, 0);
+    cr_expect(source.find(source.ctx, 5, 100, 0x1000, &mapping));
+    weir_sideband_free(sideband);
+    weir_unwind_supply_free(supply);
+    weir_buf_fini(&records);
+}
+
 /* ---- a sideband thread that does not look ---- */
 
 Test(unwind_supply, without_a_look_a_caller_waits_once)
