@@ -93,6 +93,9 @@ static const struct {
     {"{cpu_atom/cycles,acr_mask=2/,cpu_atom/event=1,ratio-to-prev=2/}",
      "events cpu_atom/cycles,acr_mask=2/ and cpu_atom/event=1,ratio-to-prev=2/: ratio-to-prev sets acr_mask, which is "
      "set already"},
+    {"{cpu_atom/cycles/,cpu_atom/event=1,ratio-to-prev=2/,cpu_atom/event=2,ratio-to-prev=2/}",
+     "events cpu_atom/event=1,ratio-to-prev=2/ and cpu_atom/event=2,ratio-to-prev=2/: ratio-to-prev sets acr_mask, "
+     "which is set already"},
     {"{cpu_atom/cycles/,cpu_atom/event=1,ratio-to-prev=0/}",
      "value '0' of term 'ratio-to-prev' at column 50 is not a number above 0"},
     {"{cpu_atom/cycles/,cpu_atom/event=1,ratio-to-prev=2x/}",
