@@ -35,7 +35,7 @@ static int refuse_mix(struct weir_error *err, const char *text, size_t length)
     weir_error_set(err, -EINVAL, "option '--mix': '%.*s' is not part of a mix", (int)length, text);
     weir_error_hint(
         err,
-        "takes tracepoint, callchain, dwarf, aggregate and unwind, each with a number of parts from 1 to %d "
+        "takes tracepoint, callchain, dwarf, aggregate, unwind and deferred, each with a number of parts from 1 to %d "
         "behind a colon, or without: tracepoint:90,callchain:9,dwarf:1",
         MIX_PARTS_MAX);
     return -EINVAL;
@@ -185,11 +185,12 @@ static const struct weir_option load_options[] = {
         .kind = WEIR_OPTION_CUSTOM,
         .apply = apply_mix,
         .default_text = "tracepoint",
-        .help = "kinds of samples: tracepoint, callchain, dwarf, aggregate, unwind, by parts of all samples",
+        .help = "kinds of samples: tracepoint, callchain, dwarf, aggregate, unwind, deferred, by parts of all samples",
         .details = "tracepoint: the raw bytes of --payload; callchain: 8 to 40 frames; dwarf: registers and 8 KiB of "
                    "stack; aggregate: 512 different call chains, and equal samples are merged as by --aggregate of "
                    "weir record; unwind: as dwarf, with a real stack of some 20 frames, and all copied stacks of the "
-                   "run are unwound before they are written. Each kind is an event of its own.",
+                   "run are unwound before they are written; deferred: 6 frames of the kernel, and 8 to 40 user frames "
+                   "in a record of their own, which weir joins. Each kind is an event of its own.",
     },
     {
         .long_name = "payload",

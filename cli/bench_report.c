@@ -157,6 +157,12 @@ void weir_bench_report_text(struct weir_buf *text, const struct weir_simulate_op
     if (record->trimmed_bytes + record->shed_samples > 0)
         weir_buf_printf(text, "shed      %" PRIu64 " of the lost records; %" PRIu64 " stacks cut by %.1f MB\n",
                         record->shed_samples, record->trimmed_samples, (double)record->trimmed_bytes / BYTES_PER_MB);
+    if (record->joins) {
+        weir_buf_printf(text, "joined    ");
+        weir_joined_append_text(&record->joined, text);
+        weir_buf_printf(text, "; %.3f s of CPU time, %.2f us each\n", result->stage_cpu_seconds,
+                        US_PER_S * ratio(result->stage_cpu_seconds, (double)record->joined.joined));
+    }
     if (record->unwinds) {
         weir_buf_printf(text, "unwound   ");
         weir_unwound_append_text(&record->unwound, text);
@@ -267,7 +273,12 @@ void weir_bench_report_json(struct weir_buf *text, const struct weir_simulate_op
     weir_buf_printf(text, "  \"pool_holds_ms\": %.3f,\n  \"pool_and_rings_hold_ms\": %.3f,\n",
                     MS_PER_S * weir_simulate_pool_seconds(result, false),
                     MS_PER_S * weir_simulate_pool_seconds(result, true));
-    weir_buf_printf(text, "  \"unwound\": ");
+    weir_buf_printf(text, "  \"joined\": ");
+    if (record->joins)
+        weir_joined_append_json(&record->joined, text);
+    else
+        weir_buf_printf(text, "null");
+    weir_buf_printf(text, ",\n  \"unwound\": ");
     if (record->unwinds)
         weir_unwound_append_json(&record->unwound, text);
     else

@@ -77,6 +77,7 @@ static const struct weir_example examples[] = {
     {"weir record -a -g -F 99 --aggregate=10s sleep 600", "Equal samples of ten seconds become one."},
     {"weir record -a -F 99 --call-graph dwarf,unwind sleep 60",
      "Call chains without frame pointers, made of copied stacks while recording."},
+    {"weir record -a --call-graph fp,defer sleep 10", "User call chains, made when tasks return to user space."},
     {"weir record --off-cpu -g -p 4242", "Where a process waits, beside where it runs."},
     {"weir record --preset sched make", "The events of perf sched, for perf sched timehist."},
     {"weir record -a -e cpu-clock --filter 'period > 1000' sleep 1", "Some samples only."},

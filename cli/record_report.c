@@ -187,7 +187,8 @@ static void append_trimmed(struct weir_buf *text, const struct weir_record_resul
 static void append_lost_sideband(struct weir_buf *text, const struct weir_record_result *result)
 {
     struct losses losses = sum_losses(result, true);
-    weir_buf_printf(text, "[ weir record: Lost %" PRIu64 " side records (mmap, comm, task): ", result->lost_sideband);
+    weir_buf_printf(text, "[ weir record: Lost %" PRIu64 " side records (mmap, comm, task%s): ", result->lost_sideband,
+                    result->joins ? ", user parts of call chains" : "");
     append_where(text, &losses);
     struct joiner causes = {.text = text, .first = "; ", .next = ", "};
     append_cause(&causes, "kernel ring full", losses.ring_full, result->lost_sideband);
@@ -309,6 +310,11 @@ void weir_report_closing(struct weir_buf *text, const struct weir_record_result 
         append_aux_snapshots(text, result);
     if (result->filtered_samples > 0)
         weir_buf_printf(text, "[ weir record: Filters dropped %" PRIu64 " samples ]\n", result->filtered_samples);
+    if (result->joins && result->joined.samples > 0) {
+        weir_buf_printf(text, "[ weir record: ");
+        weir_joined_append_text(&result->joined, text);
+        weir_buf_printf(text, " ]\n");
+    }
     if (result->unwinds) {
         weir_buf_printf(text, "[ weir record: Unwound ");
         weir_unwound_append_text(&result->unwound, text);

@@ -23,8 +23,10 @@ static const struct weir_option options[] = {
         .help = "record call chains: fp (frame pointers), dwarf (copies of the user stack, SIZE bytes each), "
                 "dwarf,unwind (chains made of such copies) or lbr (branch registers of the CPU)",
         .details = "SIZE is rounded up to a multiple of 8, 65528 at most, 8192 without it. dwarf also records user "
-                   "registers and the fields of -d. For fp, SIZE is the greatest number of frames. dwarf,unwind is no "
-                   "mode of perf: threads of weir unwind each copy before it goes to the file, so that samples have "
+                   "registers and the fields of -d. For fp, SIZE is the greatest number of frames, or the word "
+                   "defer: then the kernel makes the user part of a chain when the task returns to user space (Linux "
+                   "6.19), and weir joins both parts. dwarf,unwind is no mode of perf: threads of weir unwind each "
+                   "copy before it goes to the file, so that samples have "
                    "call chains as with fp, in a twentieth of the room or less. It takes dwarf,unwind,stack=SIZE. A "
                    "chain ends early where weir knows no mapping or no unwind table, or when weir is behind; weir info "
                    "counts such chains by cause.",

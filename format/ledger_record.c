@@ -3,7 +3,9 @@
  *
  *     record  header of 8 bytes, u64 magic, u32 bytes of the whole ledger, u32 offset of this piece, piece
  *     ledger  struct head, u64 lost[causes], rows, then texts: hints by cause, names by event; each u32 bytes and text;
- *             then, where stacks were unwound, u32 number of words and the words of struct weir_unwound_sum
+ *             then, where stacks were unwound or call chains deferred, u32 number of words and the words of struct
+ *             weir_unwound_sum, and in the same way struct weir_joined_sum; 0 words: of neither, as if they were
+ * missing
  *
  * Readers trust no byte: each count is checked against the bytes that are there.
  */
@@ -27,6 +29,7 @@
 #define PIECE_MAX_BYTES  (WEIR_RECORD_MAX_BYTES - PIECE_HEAD_BYTES)
 #define VERSION          3u /* rows of version 1 end before `filtered`, those of version 2 before `lost_in_sums` */
 #define RECORD_ALIGN     8u
+#define JOINED_WORDS     (sizeof(struct weir_joined_sum) / sizeof(uint64_t))
 #define UNWOUND_WORDS    (sizeof(struct weir_unwound_sum) / sizeof(uint64_t))
 
 struct head {
@@ -149,6 +152,11 @@ void weir_ledger_append_json(const struct weir_ledger_content *content, struct w
         weir_unwound_append_json(content->unwound, out);
     else
         weir_buf_printf(out, "null");
+    weir_buf_printf(out, ",\n \"joined\":");
+    if (content->joined)
+        weir_joined_append_json(content->joined, out);
+    else
+        weir_buf_printf(out, "null");
     weir_buf_printf(out, ",\n \"cells\":[");
     for (size_t i = 0; i < content->row_count; i++) {
         weir_buf_printf(out, "%s\n  ", i ? "," : "");
@@ -164,6 +172,18 @@ static void append_text(const char *text, struct weir_buf *out)
     size_t bytes = strlen(text);
     weir_buf_append_u32(out, (uint32_t)bytes);
     weir_buf_append(out, text, bytes);
+}
+
+static void append_sums(const struct weir_ledger_content *content, struct weir_buf *image)
+{
+    if (!content->unwound && !content->joined)
+        return;
+    weir_buf_append_u32(image, content->unwound ? UNWOUND_WORDS : 0);
+    if (content->unwound)
+        weir_buf_append(image, content->unwound, sizeof(*content->unwound));
+    weir_buf_append_u32(image, content->joined ? JOINED_WORDS : 0);
+    if (content->joined)
+        weir_buf_append(image, content->joined, sizeof(*content->joined));
 }
 
 static void append_image(const struct weir_ledger_content *content, struct weir_buf *image)
@@ -202,10 +222,7 @@ static void append_image(const struct weir_ledger_content *content, struct weir_
         append_text(content->losses[cause].hint, image);
     for (size_t i = 0; i < content->event_count; i++)
         append_text(content->event_names[i], image);
-    if (content->unwound) {
-        weir_buf_append_u32(image, UNWOUND_WORDS);
-        weir_buf_append(image, content->unwound, sizeof(*content->unwound));
-    }
+    append_sums(content, image);
     weir_buf_append_zeros(image, (RECORD_ALIGN - image->used % RECORD_ALIGN) % RECORD_ALIGN);
     if (weir_buf_error(image) == 0) {
         head.bytes = (uint32_t)image->used;
@@ -271,6 +288,7 @@ struct parsed { /* all owned */
     char **event_names;
     struct weir_loss losses[WEIR_LOSS_CAUSES];
     struct weir_unwound_sum unwound;
+    struct weir_joined_sum joined;
     struct weir_ledger_content content;
 };
 
@@ -324,14 +342,24 @@ static int parse_rows(const uint8_t *at, const struct head *head, struct parsed 
     return 0;
 }
 
-/* Fewer words are of an older weir, more of a newer one. */
-static void parse_unwound(const uint8_t *data, size_t bytes, struct parsed *parsed)
+/* Reads the words of a sum, if there are any. Fewer than `most` are of an older weir, more of a newer one. */
+static bool parse_sum(struct weir_cursor *at, void *sum, size_t most)
 {
-    uint64_t words = bytes < sizeof(uint32_t) ? 0 : weir_load_u32(data);
-    if (words == 0 || words > (bytes - sizeof(uint32_t)) / sizeof(uint64_t))
-        return;
-    memcpy(&parsed->unwound, data + sizeof(uint32_t), weir_min_u64(words, UNWOUND_WORDS) * sizeof(uint64_t));
-    parsed->content.unwound = &parsed->unwound;
+    uint64_t words = weir_cursor_u32(at);
+    const uint8_t *found = weir_cursor_take(at, words * sizeof(uint64_t));
+    if (!found || words == 0)
+        return false;
+    memcpy(sum, found, weir_min_u64(words, most) * sizeof(uint64_t));
+    return true;
+}
+
+static void parse_sums(const uint8_t *data, size_t bytes, struct parsed *parsed)
+{
+    struct weir_cursor at = {.data = data, .bytes = bytes};
+    if (parse_sum(&at, &parsed->unwound, UNWOUND_WORDS))
+        parsed->content.unwound = &parsed->unwound;
+    if (parse_sum(&at, &parsed->joined, JOINED_WORDS))
+        parsed->content.joined = &parsed->joined;
 }
 
 static int parse_texts(const uint8_t *data, size_t at, const struct head *head, struct parsed *parsed)
@@ -352,7 +380,7 @@ static int parse_texts(const uint8_t *data, size_t at, const struct head *head, 
         if (!parsed->event_names[event])
             return -ENOMEM;
     }
-    parse_unwound(data + at, head->bytes - at, parsed);
+    parse_sums(data + at, head->bytes - at, parsed);
     return 0;
 }
 
@@ -426,6 +454,11 @@ static void show_text(const struct weir_ledger_content *content, unsigned number
     if (total.filtered > 0)
         weir_buf_printf(out, "; filters dropped %" PRIu64 " samples", total.filtered);
     weir_buf_append_u8(out, '\n');
+    if (content->joined) {
+        weir_buf_printf(out, "joined          ");
+        weir_joined_append_text(content->joined, out);
+        weir_buf_append_u8(out, '\n');
+    }
     if (content->unwound) {
         weir_buf_printf(out, "unwound         ");
         weir_unwound_append_text(content->unwound, out);

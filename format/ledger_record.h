@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "format/joined_sum.h"
 #include "format/unwound_sum.h"
 
 /* One row of the loss ledger: produced = written + merged + evicted + shed + lost, by cause. For events that count
@@ -70,6 +71,7 @@ struct weir_ledger_content { /* a view: all pointers are borrowed */
     size_t event_count;
     size_t side_event;                      /* index of the first side event */
     const struct weir_loss *losses;         /* [WEIR_LOSS_CAUSES] */
+    const struct weir_joined_sum *joined;   /* NULL: no call chains were deferred */
     const struct weir_unwound_sum *unwound; /* NULL: no stacks were unwound */
 };
 

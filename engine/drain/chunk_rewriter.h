@@ -5,7 +5,8 @@
  * rewrite() may change, drop and shorten records, and sets chunk->used, which stays within the bytes of a chunk
  * (begin()). A step without memory of its own needs no more room than it has read: the record that it writes ends at or
  * before the end of the record that it reads. It keeps the order of records, and gives none a time outside of those
- * that the chunk had. Each sample that goes in comes out or is counted by the step.
+ * that the chunk had. Each sample that goes in comes out or is counted by the step. A chunk that
+ * is empty afterwards goes back to the pool.
  *
  * Steps see chunks of data only, in no promised order: a reader's chunks may meet several workers at once. So a step
  * knows nothing of the chunk before. There are no round marks in the chunk (weir_modes_make_marks()).

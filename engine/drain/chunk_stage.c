@@ -34,7 +34,7 @@ static void work_on(struct weir_chunk_stage_worker *worker, struct weir_chunk_st
     struct weir_chunk *chunk = slot->chunk;
     for (unsigned i = 0; i < setup->rewriter_count; i++)
         setup->rewriters[i].rewrite(worker->states[i], chunk, slot->is_hurried);
-    if (slot->packs)
+    if (slot->packs && chunk->used > 0)
         slot->bytes = weir_zstd_pack(worker->packer, slot->data, chunk->data, chunk->used, slot->raw_ends);
     weir_test_point(WEIR_AT_STAGE_DONE);
     atomic_store_explicit(&slot->state, WEIR_CHUNK_STAGE_DONE, memory_order_release); /* (work-done) */

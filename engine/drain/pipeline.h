@@ -24,6 +24,7 @@
 #include "engine/drain/chunk.h"
 #include "engine/drain/chunk_queue.h"
 #include "engine/drain/chunk_stage.h"
+#include "engine/drain/join_step.h"
 #include "engine/drain/pool_grower.h"
 #include "engine/drain/reader.h"
 #include "engine/drain/rounds.h"
@@ -64,6 +65,7 @@ struct weir_pipeline_setup {
     bool sync;             /* checkpoints outlive the machine (checkpoint.h) */
     struct weir_chunk_stage_setup stage;    /* zeros: none; chunk_bytes and buffer_index are filled in here */
     const struct weir_aggregate *aggregate; /* borrowed; whose step is in `stage`; NULL: no samples are merged */
+    const struct weir_join_step *join;      /* likewise; NULL: no call chains are deferred */
     const struct weir_unwind_step *unwind;  /* likewise; NULL: no samples are unwound */
     uint64_t epoch_ns;                      /* at least, between epochs that nobody wants (rounds.h); 0: as there */
     uint64_t retained_bytes;                /* -M: retained by readers, in addition to buffer_bytes; 0: none */

@@ -357,12 +357,30 @@ static void append_train(struct weir_writer *writer, struct weir_chunk *chunk, b
         weir_train_list_add(&writer->account.trains, offset);
 }
 
+static void note_side_bytes(struct weir_writer *writer, const struct weir_chunk *chunk)
+{
+    if (chunk->tee > 0)
+        writer->side_bytes[chunk->tee - 1] = chunk->side_bytes;
+}
+
+/* A step of the stage has dropped all records of the chunk. */
+static void give_back(struct weir_writer *writer, struct weir_chunk *chunk)
+{
+    note_side_bytes(writer, chunk);
+    weir_chunk_stage_complete(writer->setup.stage, chunk);
+    weir_pool_put(writer->setup.pool, chunk);
+}
+
 /* Rounds are counted in raw bytes, which a consumer has to hold. */
 static void append(struct weir_writer *writer, struct weir_chunk_stage_result *item, bool pressed)
 {
     struct weir_chunk *chunk = item->chunk;
     if (chunk->kind == WEIR_CHUNK_ROTATION) {
         begin_rotation(writer, rotation_of(chunk));
+        return;
+    }
+    if (chunk->kind == WEIR_CHUNK_DATA && item->bytes == 0) {
+        give_back(writer, chunk);
         return;
     }
     if (!chunk->follows && is_over_limit(writer, item)) {
@@ -380,8 +398,7 @@ static void append(struct weir_writer *writer, struct weir_chunk_stage_result *i
         count_data(writer, chunk);
     writer->awaited += chunk->awaited;
     writer->output_bytes += item->bytes;
-    if (chunk->tee > 0)
-        writer->side_bytes[chunk->tee - 1] = chunk->side_bytes;
+    note_side_bytes(writer, chunk);
     if (item->data != chunk->data) {
         writer->account.raw_bytes += chunk->used;
         writer->account.compressed_bytes += item->bytes;

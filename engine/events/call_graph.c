@@ -1,5 +1,5 @@
-/* The text of --call-graph. Pure; any thread. Source: parse_callchain_record(), tools/perf/util/callchain.c, Linux 6.1.
- */
+/* The text of --call-graph. Pure; any thread. Source: parse_callchain_record(), tools/perf/util/callchain.c, Linux 6.1
+ * and 6.19. */
 #include "engine/events/call_graph.h"
 
 #include <ctype.h>
@@ -46,7 +46,7 @@ static int parse_frames(const char *text, uint32_t *max_stack, struct weir_error
     uint64_t frames;
     if (!parse_number(text, &frames) || frames == 0 || frames > FRAMES_MAX) {
         weir_error_set(err, -EINVAL, "incorrect number of frames '%s'", text);
-        weir_error_hint(err, "frames of each call chain at most: 1 to %u, such as fp,64", FRAMES_MAX);
+        weir_error_hint(err, "frames of each call chain at most: 1 to %u, such as fp,64; or fp,defer", FRAMES_MAX);
         return -EINVAL;
     }
     *max_stack = (uint32_t)frames;
@@ -85,10 +85,8 @@ int weir_call_graph_parse(const char *text, struct weir_call_graph_request *requ
     int result = 0;
     if (is_mode(text, length, "fp")) {
         parsed.mode = WEIR_CALL_GRAPH_FP;
-        if (size && strcmp(size, "defer") == 0) {
-            result = weir_error_set(err, -EINVAL, "weir does not record deferred call chains (fp,defer)");
-            weir_error_hint(err, "fp has both parts of the chain in the sample itself");
-        } else if (size)
+        parsed.defers = size && strcmp(size, "defer") == 0;
+        if (size && !parsed.defers)
             result = parse_frames(size, &parsed.max_stack, err);
     } else if (is_mode(text, length, "dwarf")) {
         parsed.mode = WEIR_CALL_GRAPH_DWARF;
@@ -103,7 +101,7 @@ int weir_call_graph_parse(const char *text, struct weir_call_graph_request *requ
         }
     } else {
         result = weir_error_set(err, -EINVAL, "unknown call graph mode '%.*s'", (int)weir_min_u64(length, 64), text);
-        weir_error_hint(err, "fp, dwarf[,BYTES], dwarf,unwind or lbr");
+        weir_error_hint(err, "fp, fp,defer, dwarf[,BYTES], dwarf,unwind or lbr");
     }
     if (result == 0)
         *request = parsed;

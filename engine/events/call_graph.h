@@ -2,9 +2,9 @@
  * How call chains are made: the argument of --call-graph, of the configuration's record.call-graph and of the term
  * call-graph=. Any thread; no allocation.
  *
- * Grammar: fp[,FRAMES] | dwarf[,BYTES] | dwarf,unwind[,stack=BYTES] | lbr, in lower case; numbers are decimal, or
- * hexadecimal with 0x. unwind is weir's own word.
- * Source: perf-record(1) on --call-graph. Each text was tried with perf 6.1.
+ * Grammar: fp[,FRAMES] | fp,defer | dwarf[,BYTES] | dwarf,unwind[,stack=BYTES] | lbr, in lower case; numbers are
+ * decimal, or hexadecimal with 0x. unwind is weir's own word.
+ * Source: perf-record(1) on --call-graph. Each text but fp,defer (perf 6.19) was tried with perf 6.1.
  */
 #ifndef WEIR_ENGINE_EVENTS_CALL_GRAPH_H
 #define WEIR_ENGINE_EVENTS_CALL_GRAPH_H
@@ -28,6 +28,7 @@ struct weir_call_graph_request {
     enum weir_call_graph mode;
     uint32_t stack_bytes; /* DWARF: size of each copy of the user stack, a multiple of 8; else 0 */
     uint32_t max_stack;   /* FP: frames at most; 0: kernel.perf_event_max_stack */
+    bool defers;          /* FP: the kernel makes the user part when the task returns to user space (Linux 6.19) */
     bool unwinds;         /* DWARF: weir makes call chains of the copies before they go to the file */
 };
 

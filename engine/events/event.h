@@ -94,6 +94,7 @@ struct weir_event {
     bool precise_max;     /* :P: precise_ip is the highest to try (weir_event_lower_precision()) */
     bool sideband;        /* weir added it for side records; a dummy event of the user is none */
     bool off_cpu;         /* weir added it for --off-cpu: a BPF program makes its samples (engine/bpf/off_cpu.h) */
+    bool deferred;        /* weir added it for the user parts of deferred call chains, which go to data rings */
     bool all_tasks;       /* it is opened on each CPU for all tasks, whatever tasks are recorded */
     struct weir_event_terms terms;
     enum weir_aux_kind aux; /* of its own area; NONE: it has none */

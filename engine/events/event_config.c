@@ -146,6 +146,7 @@ static void configure_call_graph(struct weir_event *event, const struct weir_eve
     attr->sample_max_stack = (uint16_t)request.max_stack;
     attr->exclude_callchain_user = is_function || samples->kernel_callchains;
     attr->exclude_callchain_kernel = samples->user_callchains;
+    attr->defer_callchain = request.defers && !attr->exclude_callchain_user;
     if (request.mode == WEIR_CALL_GRAPH_LBR && lbr_is_free(event, config)) {
         attr->sample_type |= PERF_SAMPLE_BRANCH_STACK;
         attr->branch_sample_type = LBR_CALL_STACK;
@@ -297,6 +298,27 @@ static void configure_off_cpu(struct perf_event_attr *attr, const struct weir_ev
     attr->enable_on_exec = 0;
 }
 
+static void configure_wakeup(struct perf_event_attr *attr, const struct weir_event_config *config, uint32_t bytes)
+{
+    attr->watermark = !config->samples.no_buffering;
+    if (config->samples.no_buffering)
+        attr->wakeup_events = 1;
+    else
+        attr->wakeup_watermark = bytes;
+}
+
+/* The kernel gives records of no task's own to events that ask for some side record. comm_exec counts as asking, and
+ * brings none (is_sb_event() and perf_event_comm_match() in kernel/events/core.c, Linux 6.19). */
+static void configure_deferred(struct perf_event_attr *attr, const struct weir_event_config *config)
+{
+    attr->sample_type = sample_type_of_all(config);
+    attr->comm_exec = 1;
+    attr->defer_output = 1;
+    attr->inherit_stat = 0;
+    attr->write_backward = config->overwrite;
+    configure_wakeup(attr, config, config->watermark_bytes);
+}
+
 /* :S, of a group or of a single event. */
 static void configure_reading(const struct weir_event_list *list, struct weir_event *event,
                               const struct weir_event_config *config)
@@ -371,15 +393,6 @@ int weir_event_list_overwrites(const struct weir_event_list *list, bool wanted, 
 }
 
 /* ---- all events ---- */
-
-static void configure_wakeup(struct perf_event_attr *attr, const struct weir_event_config *config, uint32_t bytes)
-{
-    attr->watermark = !config->samples.no_buffering;
-    if (config->samples.no_buffering)
-        attr->wakeup_events = 1;
-    else
-        attr->wakeup_watermark = bytes;
-}
 
 /* Whether the list has the side event of all tasks, which carries changes of the kernel's code. */
 static bool has_all_tasks(const struct weir_event_list *list)
@@ -492,6 +505,10 @@ static void configure_event(struct weir_event_list *list, size_t index, const st
         configure_wakeup(&event->attr, config, config->watermark_bytes);
         return;
     }
+    if (event->deferred) {
+        configure_deferred(&event->attr, config);
+        return;
+    }
     configure_samples(event, config);
     if (config->guests)
         weir_event_include_machines(event);
@@ -532,6 +549,7 @@ struct perf_event_attr weir_event_file_attr(const struct weir_event *event, cons
     struct perf_event_attr attr = event->attr;
     if (config->samples.call_graph.unwinds && weir_unwound_is_wanted(&attr))
         weir_unwound_attr(&attr);
+    attr.defer_callchain = attr.defer_output = 0;
     return attr;
 }
 

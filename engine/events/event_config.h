@@ -54,8 +54,8 @@ struct weir_event_config {
  */
 void weir_event_list_configure(struct weir_event_list *list, const struct weir_event_config *config);
 
-/* Returns the attr of an event as the file has it: of unwound samples, where they are unwound before they are written.
- * The event's own attr is complete. */
+/* Returns the attr of an event as the file has it: of unwound samples, where they are unwound before they are written,
+ * and of whole call chains, where the kernel has deferred their user parts. The event's own attr is complete. */
 struct perf_event_attr weir_event_file_attr(const struct weir_event *event, const struct weir_event_config *config);
 
 /* Warns of each part of config->samples that these events cannot have, or not together, and says what is recorded

@@ -149,6 +149,13 @@ static bool drop_cgroups(struct perf_event_attr *attr)
     return had;
 }
 
+static bool drop_deferral(struct perf_event_attr *attr)
+{
+    bool had = attr->defer_callchain || attr->defer_output;
+    attr->defer_callchain = attr->defer_output = 0;
+    return had;
+}
+
 static bool drop_aux_samples(struct perf_event_attr *attr)
 {
     bool had = attr->aux_sample_size;
@@ -205,6 +212,7 @@ static const struct {
     bool (*drop)(struct perf_event_attr *attr);
 } asked[] = {
     {"a term in config4", "Linux 7.0", drop_config4},
+    {"--call-graph=fp,defer", "Linux 6.19", drop_deferral},
     {"the term aux-action", "Linux 6.13 and a PMU that can do it", drop_aux_action},
     {"--branch-filter=counter", "Linux 6.8 and a CPU that counts events between branches", drop_branch_counters},
     {"a term in config3", "Linux 6.3", drop_config3},
@@ -240,9 +248,10 @@ bool weir_event_ladder_blame(const struct weir_kernel *kernel, const struct weir
         if (!asked[row].drop(&attr))
             continue;
         int fd = kernel->ops->event_open(kernel->ctx, &attr, pid, attempt->cpu, -1, flags);
-        if (fd < 0)
+        if (fd < 0 && fd != -ENOENT) /* ENOENT: the attr is good, and the machine has no such event */
             continue;
-        kernel->ops->event_close(kernel->ctx, fd);
+        if (fd >= 0)
+            kernel->ops->event_close(kernel->ctx, fd);
         weir_error_set(err, -EINVAL, "cannot open event '%s': this kernel refuses %s", attempt->name, asked[row].name);
         weir_error_hint(err, "%s needs %s", asked[row].name, asked[row].need);
         return true;

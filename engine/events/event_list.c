@@ -68,9 +68,9 @@ static int append_named(struct weir_event_list *list, const char *name)
     return -ENOMEM;
 }
 
-int weir_event_list_add_sideband(struct weir_event_list *list)
+static int append_dummy(struct weir_event_list *list, const char *name)
 {
-    int result = append_named(list, "dummy:u");
+    int result = append_named(list, name);
     if (result < 0)
         return result;
     struct weir_event *event = &list->events[list->count - 1];
@@ -81,8 +81,23 @@ int weir_event_list_add_sideband(struct weir_event_list *list)
     event->attr.exclude_kernel = 1;
     event->attr.exclude_hv = 1;
     event->attr.exclude_guest = 1;
-    event->sideband = true;
     return 0;
+}
+
+int weir_event_list_add_sideband(struct weir_event_list *list)
+{
+    int result = append_dummy(list, "dummy:u");
+    if (result == 0)
+        list->events[list->count - 1].sideband = true;
+    return result;
+}
+
+int weir_event_list_add_deferred(struct weir_event_list *list)
+{
+    int result = append_dummy(list, WEIR_DEFERRED_EVENT);
+    if (result == 0)
+        list->events[list->count - 1].deferred = true;
+    return result;
 }
 
 int weir_event_list_add_text_pokes(struct weir_event_list *list)

@@ -43,6 +43,16 @@ int weir_event_list_add_sideband(struct weir_event_list *list);
 int weir_event_list_add_off_cpu(struct weir_event_list *list);
 
 /*
+ * Appends, behind the sideband event, the event whose side records are the user parts of deferred call chains
+ * (PERF_COUNT_SW_DUMMY, named WEIR_DEFERRED_EVENT). It needs no more privileges than the target. 0 or -ENOMEM.
+ *
+ * Its records go to the data rings: there they are in the same chunk as their samples, are kept and overwritten as
+ * these are, and take no room from mappings. An event of its own counts those that are lost.
+ */
+#define WEIR_DEFERRED_EVENT "deferred-chains"
+int weir_event_list_add_deferred(struct weir_event_list *list);
+
+/*
  * Appends, behind the sideband event, a side event that is opened on each CPU for all tasks. If the config asks for
  * them, it carries the context switches of all tasks, and changes of the kernel's code (TEXT_POKE, and KSYMBOL of code
  * made at run time), which belong to no task. Needless where all tasks are recorded: the sideband event carries them

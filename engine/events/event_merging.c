@@ -67,6 +67,6 @@ int weir_event_list_check_merging(const struct weir_event_list *list, const stru
 {
     int result = refuse_options(&config->samples, err);
     for (size_t i = 0; result == 0 && i < list->count; i++)
-        result = list->events[i].sideband ? 0 : check_event(&list->events[i], config, err);
+        result = list->events[i].sideband || list->events[i].deferred ? 0 : check_event(&list->events[i], config, err);
     return result;
 }

@@ -18,7 +18,7 @@ int weir_event_set_fd(const struct weir_event_set *set, unsigned event, unsigned
 unsigned weir_event_set_sideband(const struct weir_event_set *set)
 {
     unsigned event = set->event_count - 1;
-    while (event > 0 && set->list->events[event - 1].sideband)
+    while (event > 0 && (set->list->events[event - 1].sideband || set->list->events[event - 1].deferred))
         event--;
     return event;
 }
@@ -27,6 +27,15 @@ uint64_t weir_event_set_fds_needed(const struct weir_event_set_size *size)
 {
     return (uint64_t)size->sample_events * size->sample_places * size->sample_tasks +
            (uint64_t)size->side_events * size->side_places * size->side_tasks;
+}
+
+int weir_event_set_deferred_event(const struct weir_event_set *set)
+{
+    for (unsigned event = 0; event < set->event_count; event++) {
+        if (set->list->events[event].deferred)
+            return (int)event;
+    }
+    return -1;
 }
 
 int weir_event_set_off_cpu_event(const struct weir_event_set *set)

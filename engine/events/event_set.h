@@ -173,6 +173,9 @@ unsigned weir_event_set_sideband(const struct weir_event_set *set);
 /* The index of the event of off-CPU time; -1: there is none. Any thread. */
 int weir_event_set_off_cpu_event(const struct weir_event_set *set);
 
+/* Returns the index of the event of the user parts of deferred call chains; -1: none. */
+int weir_event_set_deferred_event(const struct weir_event_set *set);
+
 /* ---- rings ---- */
 
 /* Whether a descriptor of that ring is open, so that the ring can be mapped. sideband: which of the place's two. */

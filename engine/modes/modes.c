@@ -11,7 +11,7 @@
 
 #define KEEPS_SAMPLES (BIT(WEIR_MODE_MEMORY) | BIT(WEIR_MODE_OVERWRITE))
 /* Chunks are read and rewritten before they go to the file. */
-#define REWRITES   (BIT(WEIR_MODE_AGGREGATE) | BIT(WEIR_MODE_UNWIND))
+#define REWRITES   (BIT(WEIR_MODE_AGGREGATE) | BIT(WEIR_MODE_UNWIND) | BIT(WEIR_MODE_DEFER))
 #define HAS_NEWEST (KEEPS_SAMPLES | BIT(WEIR_MODE_AUX_SNAPSHOT))
 
 static const struct weir_mode_row rows[WEIR_MODE_COUNT] = {
@@ -66,6 +66,7 @@ static const struct weir_mode_row rows[WEIR_MODE_COUNT] = {
     [WEIR_MODE_AGGREGATE] = {"aggregate", "events", "--aggregate"},
     [WEIR_MODE_UNWIND] = {"unwind", "events", "--call-graph=dwarf,unwind",
                           .example = "--call-graph=dwarf,unwind,stack=512"},
+    [WEIR_MODE_DEFER] = {"defer", "events", "--call-graph=fp,defer", BIT(WEIR_MODE_SEVERAL_EVENTS)},
     [WEIR_MODE_OFF_CPU] = {"off-cpu", "events", "--off-cpu", BIT(WEIR_MODE_SEVERAL_EVENTS)},
 };
 

@@ -81,8 +81,17 @@ static int make_unwind(struct weir_data_path *path)
     return weir_unwind_step_init(&path->unwind, &setup);
 }
 
+static int make_join(struct weir_data_path *path)
+{
+    if (!weir_modes_have(&path->setup.plan->modes, WEIR_MODE_DEFER))
+        return 0;
+    return weir_join_step_init(&path->join, &(struct weir_join_step_setup){.layout = weir_walk_layout_of(&path->events),
+                                                                           .list = path->events.list});
+}
+
 static void free_steps(struct weir_data_path *path)
 {
+    weir_join_step_fini(&path->join);
     weir_unwind_step_fini(&path->unwind);
     weir_aggregate_fini(&path->aggregate);
 }
@@ -90,7 +99,9 @@ static void free_steps(struct weir_data_path *path)
 /* Makes what the steps of the stage need. 0 or -ENOMEM with err. */
 static int make_steps(struct weir_data_path *path, struct weir_error *err)
 {
-    int result = make_unwind(path);
+    int result = make_join(path);
+    if (result == 0)
+        result = make_unwind(path);
     if (result == 0)
         result = make_aggregate(path);
     if (result < 0)
@@ -111,6 +122,7 @@ int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error 
     if (result < 0)
         return result;
     const struct weir_stage_steps steps = {
+        .join = weir_modes_have(&plan->modes, WEIR_MODE_DEFER) ? &path->join : NULL,
         .unwind = plan->unwinds ? &path->unwind : NULL,
         .aggregate = options->samples.aggregate.interval_ns > 0 ? &path->aggregate : NULL,
     };
@@ -135,6 +147,7 @@ int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error 
         .sync = options->sync,
         .stage = weir_recording_plan_stage(plan, &steps),
         .aggregate = steps.aggregate,
+        .join = steps.join,
         .unwind = steps.unwind,
         .epoch_ns = options->samples.aggregate.interval_ns,
         .realtime_priority = (int)options->readers.realtime_priority,

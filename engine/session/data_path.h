@@ -41,6 +41,7 @@ struct weir_data_path {
     struct weir_event_set events;
     struct weir_shed_plan shed;      /* borrowed by the pipeline */
     struct weir_aggregate aggregate; /* likewise, with --aggregate; else zeros */
+    struct weir_join_step join;      /* likewise, with deferred call chains; else zeros */
     struct weir_unwind_step unwind;  /* likewise, where the plan unwinds; else zeros */
     struct weir_pipeline pipeline;
     struct weir_aux_keeper aux;

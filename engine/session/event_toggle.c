@@ -51,7 +51,7 @@ int weir_event_toggle_named(struct weir_event_toggle *toggle, const char *name, 
     unsigned found = 0;
     for (unsigned i = 0; i < list->count; i++) {
         const struct weir_event *event = &list->events[i];
-        if (event->sideband || strcmp(event->name, name) != 0)
+        if (event->sideband || event->deferred || strcmp(event->name, name) != 0)
             continue;
         int result = event->leader != i ? refuse_member(list, event, err) : on ? refuse_permanent(toggle, err) : 0;
         if (result < 0)

@@ -19,6 +19,7 @@ static int allocate(const struct weir_event_set *set, struct weir_record_result 
 {
     result->event_count = set->event_count;
     result->side_event = weir_event_set_sideband(set);
+    result->deferred_event = weir_event_set_deferred_event(set);
     result->ledger_count = (size_t)set->place_count * set->event_count;
     result->ledger = calloc(result->ledger_count, sizeof(*result->ledger));
     result->event_names = calloc(set->event_count, sizeof(*result->event_names));
@@ -343,6 +344,10 @@ static void move_merged(const struct weir_pipeline *pipeline, struct weir_record
         row->written -= row->merged;
     }
     /* Relaxed order suffices: the workers are joined. */
+    if (pipeline->setup.join) {
+        result->joins = true;
+        result->joined = weir_join_step_sum(pipeline->setup.join);
+    }
     if (pipeline->setup.unwind) {
         result->unwinds = true;
         result->unwound = weir_unwind_step_sum(pipeline->setup.unwind);
@@ -353,10 +358,11 @@ static void move_merged(const struct weir_pipeline *pipeline, struct weir_record
 uint64_t weir_ledger_untold(const struct weir_reader_ring *r, const struct weir_record_result *result)
 {
     uint64_t lost = 0;
-    unsigned first = (unsigned)(r->sideband ? result->side_event : 0);
-    unsigned end = (unsigned)(r->sideband ? result->event_count : result->side_event);
-    for (unsigned event = first; result->ledger && event < end; event++)
-        lost += row_at(result, r->place, event)->lost_ring_full;
+    for (unsigned event = 0; result->ledger && event < result->event_count; event++) {
+        bool is_of_sideband_ring = event >= result->side_event && (int)event != result->deferred_event;
+        if (is_of_sideband_ring == r->sideband)
+            lost += row_at(result, r->place, event)->lost_ring_full;
+    }
     return lost > r->counts.lost_reported ? lost - r->counts.lost_reported : 0;
 }
 

@@ -46,6 +46,7 @@ struct weir_modes weir_record_modes(const struct weir_record_options *options)
         {options->tail_synthesize, WEIR_MODE_TAIL},
         {options->samples.aggregate.interval_ns > 0, WEIR_MODE_AGGREGATE},
         {options->samples.call_graph.unwinds, WEIR_MODE_UNWIND},
+        {options->samples.call_graph.defers, WEIR_MODE_DEFER},
         {options->off_cpu.wanted, WEIR_MODE_OFF_CPU},
     };
     struct weir_modes modes = {0};

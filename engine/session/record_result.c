@@ -11,6 +11,7 @@ struct weir_ledger_content weir_record_result_ledger(const struct weir_record_re
         .event_count = result->event_count,
         .side_event = result->side_event,
         .losses = result->losses,
+        .joined = result->joins ? &result->joined : NULL,
         .unwound = result->unwinds ? &result->unwound : NULL,
     };
 }

@@ -40,7 +40,9 @@ struct weir_record_result {
     uint64_t samples;          /* samples in the file, exact */
     uint64_t merged_samples;   /* --aggregate: for which others in the file stand */
     uint64_t unplaced_samples; /* of samples, those that found no place in a table of equal ones */
-    bool unwinds;              /* --call-graph dwarf,unwind: `unwound` is set */
+    bool joins;                /* --call-graph fp,defer: `joined` is set */
+    struct weir_joined_sum joined;
+    bool unwinds; /* --call-graph dwarf,unwind: `unwound` is set */
     struct weir_unwound_sum unwound;
     uint64_t evicted_samples;       /* sum of the ledger; these samples are not lost: nobody asked for them */
     uint64_t left_samples;          /* of evicted_samples, still in memory at the end */
@@ -87,7 +89,8 @@ struct weir_record_result {
     char **event_names;   /* owned; by event index */
     bool *event_is_clock; /* owned; by event index: its counts are nanoseconds; NULL: none is known to be */
     size_t event_count;
-    size_t side_event; /* index of the first side event; from this event on, rows are not of samples */
+    int deferred_event; /* a side event whose records were in the data rings; -1: none */
+    size_t side_event;  /* index of the first side event; from this event on, rows are not of samples */
     struct weir_loss losses[WEIR_LOSS_CAUSES]; /* lost_samples by cause, with hints (loss_advice.h) */
 };
 

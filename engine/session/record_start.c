@@ -317,7 +317,7 @@ static void warn_about_own_samples(const struct weir_recording *recording)
         return;
     for (size_t i = 0; i < options->events->count; i++) {
         const struct weir_event *event = &options->events->events[i];
-        if (!event->sideband && !event->tracepoint_system) {
+        if (!event->sideband && !event->deferred && !event->tracepoint_system) {
             weir_notice(options->notices, WEIR_NOTICE_WARNING,
                         "weir's own samples of %s are recorded: the kernel leaves tasks out of tracepoints only",
                         event->name);

@@ -197,6 +197,8 @@ static int add_own_events(struct weir_recording_plan *plan, struct weir_error *e
     int result = weir_modes_have(&plan->modes, WEIR_MODE_OFF_CPU) ? weir_event_list_add_off_cpu(events) : 0;
     if (result == 0)
         result = weir_event_list_add_sideband(events);
+    if (result == 0 && weir_modes_have(&plan->modes, WEIR_MODE_DEFER))
+        result = weir_event_list_add_deferred(events);
     if (result == 0 && weir_modes_need_event_of_all_tasks(&plan->modes))
         result = weir_event_list_add_text_pokes(events);
     return result < 0 ? weir_error_set_errno(err, result, "cannot add events") : 0;
@@ -264,7 +266,9 @@ static int choose_event_modes(struct weir_recording_plan *plan, const bool *with
     plan->config.overwrite = overwrite;
     set_mode(plan, WEIR_MODE_OVERWRITE, overwrite);
     set_mode(plan, WEIR_MODE_AUX, plan->aux.mode != WEIR_AUX_NONE);
-    set_mode(plan, WEIR_MODE_SEVERAL_EVENTS, events->count > 1 || weir_modes_have(&plan->modes, WEIR_MODE_OFF_CPU));
+    bool adds_events =
+        weir_modes_have(&plan->modes, WEIR_MODE_OFF_CPU) || weir_modes_have(&plan->modes, WEIR_MODE_DEFER);
+    set_mode(plan, WEIR_MODE_SEVERAL_EVENTS, events->count > 1 || adds_events);
     set_mode(plan, WEIR_MODE_READ_COUNTS, events->count > 0 && events->events[0].sample_read);
     set_mode(plan, WEIR_MODE_CONTINUES_WITH_IDS, without_ids && !*without_ids);
     set_mode(plan, WEIR_MODE_CONTINUES_WITHOUT_IDS, without_ids && *without_ids);

@@ -18,6 +18,7 @@
 #include "engine/aux/aux_events.h"
 #include "engine/drain/aggregate.h"
 #include "engine/drain/chunk_stage.h"
+#include "engine/drain/join_step.h"
 #include "engine/drain/unwind_step.h"
 #include "engine/events/event_list.h"
 #include "engine/events/targets.h"
@@ -90,6 +91,7 @@ uint64_t weir_recording_plan_side_only_cpus(const struct weir_recording_plan *pl
 
 /* What the steps of the stage need; borrowed. NULL: the recording does not have that step. */
 struct weir_stage_steps {
+    const struct weir_join_step *join;
     const struct weir_unwind_step *unwind;
     const struct weir_aggregate *aggregate;
 };

@@ -87,9 +87,11 @@ struct weir_chunk_stage_setup weir_recording_plan_stage(const struct weir_record
                                                         const struct weir_stage_steps *steps)
 {
     struct weir_chunk_stage_setup setup = {.level = plan->options->compression_level};
+    if (weir_modes_have(&plan->modes, WEIR_MODE_DEFER))
+        setup.rewriters[setup.rewriter_count++] = weir_join_step_rewriter(steps ? steps->join : NULL);
     if (plan->unwinds)
         setup.rewriters[setup.rewriter_count++] = weir_unwind_step_rewriter(steps ? steps->unwind : NULL);
-    if (plan->options->samples.aggregate.interval_ns) /* after it: copies of stacks are hardly ever equal */
+    if (plan->options->samples.aggregate.interval_ns) /* after them: stacks and cookies are hardly ever equal */
         setup.rewriters[setup.rewriter_count++] = weir_aggregate_rewriter(steps ? steps->aggregate : NULL);
     setup.holds = plan->unwinds != NULL; /* a stack may need a mapping that another reader drains */
     if (weir_chunk_stage_is_needed(&setup))

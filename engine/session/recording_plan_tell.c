@@ -46,6 +46,8 @@ static void tell_call_chains(const struct weir_recording_plan *plan)
     if (request->mode == WEIR_CALL_GRAPH_NONE)
         return;
     weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "callchain: type %s", types[request->mode]);
+    if (request->defers)
+        weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "callchain: user part deferred");
     if (request->mode == WEIR_CALL_GRAPH_DWARF)
         weir_notice(options->notices, WEIR_NOTICE_VERBOSE, "callchain: stack dump size %u", request->stack_bytes);
 }

@@ -469,6 +469,14 @@ bool weir_sim_kernel_sample(struct weir_sim_kernel *sim, int fd, const struct we
     return output(event, record, bytes, sample->time_ns);
 }
 
+bool weir_sim_kernel_user_part(struct weir_sim_kernel *sim, int fd, const struct weir_sim_user_part *part)
+{
+    struct sim_event *event = event_of(sim, fd);
+    uint8_t record[WEIR_SIM_USER_PART_MAX_BYTES];
+    size_t bytes = weir_sim_record_user_part(&event->origin, part, record);
+    return output(event, record, bytes, part->time_ns);
+}
+
 bool weir_sim_kernel_comm(struct weir_sim_kernel *sim, int fd, uint32_t pid, const char *comm, uint64_t time_ns)
 {
     struct sim_event *event = event_of(sim, fd);

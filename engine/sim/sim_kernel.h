@@ -44,6 +44,9 @@ bool weir_sim_kernel_sample(struct weir_sim_kernel *sim, int fd, const struct we
  * producer calls it. */
 bool weir_sim_kernel_has_room(struct weir_sim_kernel *sim, int fd, size_t bytes);
 
+/* Writes a CALLCHAIN_DEFERRED record, for events that take them. Otherwise as weir_sim_kernel_sample(). */
+bool weir_sim_kernel_user_part(struct weir_sim_kernel *sim, int fd, const struct weir_sim_user_part *part);
+
 /* Writes a COMM record with a sample_id trailer, for sideband events. Otherwise as weir_sim_kernel_sample(). */
 bool weir_sim_kernel_comm(struct weir_sim_kernel *sim, int fd, uint32_t pid, const char *comm, uint64_t time_ns);
 

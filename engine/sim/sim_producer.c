@@ -13,6 +13,7 @@
 #include "base/bits.h"
 #include "base/clock.h"
 #include "engine/events/event_parse.h"
+#include "format/perf_file.h"
 #include "topology/thread_affinity.h"
 
 #define SIDEBAND_EVERY 1024 /* samples between two side records of a CPU */
@@ -23,13 +24,14 @@
 #define STACK_BYTES    WEIR_SIM_STACK_BYTES
 #define FRAMES_MIN     8
 #define FRAMES_MAX     40
-#define HEAD_MAX_BYTES 512 /* of a sample without payload and stack */
+#define HEAD_MAX_BYTES 512 /* of a sample without payload and stack, and of a record of user frames */
+#define KERNEL_FRAMES  6   /* of a deferred call chain */
 #define ROOM_PAUSE_NS  20000
 #define REPEATED_IPS   64 /* of samples that repeat: addresses, and numbers of frames */
 #define REPEATED_SIZES 8
 
-const char *const weir_sim_kind_names[WEIR_SIM_KIND_COUNT] = {"tracepoint", "callchain", "dwarf", "aggregate",
-                                                              "unwind"};
+const char *const weir_sim_kind_names[WEIR_SIM_KIND_COUNT] = {"tracepoint", "callchain", "dwarf",
+                                                              "aggregate",  "unwind",    "deferred"};
 
 static const char *const kind_events[WEIR_SIM_KIND_COUNT] = {
     "bpf-output",
@@ -37,6 +39,7 @@ static const char *const kind_events[WEIR_SIM_KIND_COUNT] = {
     "cpu-clock/call-graph=dwarf,stack-size=8192/",
     "cpu-clock/call-graph=fp/",
     "cpu-clock/call-graph=dwarf,stack-size=8192/",
+    "cpu-clock/max-stack=127/", /* call-graph=fp would not be deferred */
 };
 
 int weir_sim_mix_add_events(const struct weir_sim_mix *mix, struct weir_event_list *events, struct weir_error *err)
@@ -103,12 +106,37 @@ static bool await_room(const struct weir_sim_producers *all, int fd, enum weir_s
     size_t bytes = HEAD_MAX_BYTES;
     bool has_stack = kind == WEIR_SIM_DWARF || kind == WEIR_SIM_UNWIND;
     bytes += kind == WEIR_SIM_TRACEPOINT ? all->setup.load.payload_bytes : has_stack ? STACK_BYTES : 0;
+    bytes += kind == WEIR_SIM_DEFERRED ? HEAD_MAX_BYTES : 0;
     while (!weir_sim_kernel_has_room(all->setup.sim, fd, bytes)) {
         if (atomic_load_explicit(&all->stop, memory_order_relaxed)) /* the flag publishes no other data */
             return false;
         weir_clock_pause_ns(ROOM_PAUSE_NS);
     }
     return true;
+}
+
+/* The task is interrupted in the kernel, and returns to user space at once. Its `frames` are those of the other kinds
+ * behind the mark. */
+static void produce_deferred(const struct weir_sim_producers *all, unsigned cpu, uint64_t n,
+                             struct weir_sim_sample *sample, unsigned frames)
+{
+    const struct weir_event_set *events = all->setup.events;
+    int fd = weir_event_set_fd(events, (unsigned)weir_event_set_deferred_event(events), cpu, 0);
+    uint64_t cookie = (n + 1) << 32 | (cpu + 1), chain[KERNEL_FRAMES + 3] = {PERF_CONTEXT_KERNEL};
+    for (unsigned i = 0; i < KERNEL_FRAMES; i++)
+        chain[1 + i] = 0xffffffff81000000 + 64 * i;
+    chain[KERNEL_FRAMES + 1] = WEIR_CONTEXT_USER_DEFERRED;
+    chain[KERNEL_FRAMES + 2] = cookie;
+    sample->chain = chain;
+    sample->chain_count = WEIR_ARRAY_COUNT(chain);
+    weir_sim_kernel_sample(all->setup.sim, weir_event_set_fd(events, all->event_of_kind[WEIR_SIM_DEFERRED], cpu, 0),
+                           sample);
+    weir_sim_kernel_user_part(all->setup.sim, fd,
+                              &(struct weir_sim_user_part){.time_ns = sample->time_ns,
+                                                           .tid = sample->tid,
+                                                           .cookie = cookie,
+                                                           .frames = all->chain + 1,
+                                                           .frame_count = frames});
 }
 
 static void produce_one(struct producer *producer, unsigned cpu, uint64_t n)
@@ -143,7 +171,10 @@ static void produce_one(struct producer *producer, unsigned cpu, uint64_t n)
         int side_fd = weir_event_set_fd(setup->events, weir_event_set_sideband(setup->events), cpu, 0);
         weir_sim_kernel_comm(setup->sim, side_fd, task, comm, now_ns);
     }
-    weir_sim_kernel_sample(setup->sim, fd, &sample);
+    if (kind == WEIR_SIM_DEFERRED)
+        produce_deferred(all, cpu, n, &sample, sample.chain_count - 1);
+    else
+        weir_sim_kernel_sample(setup->sim, fd, &sample);
 }
 
 static void begin_round(struct producer *producer, uint64_t begin)

@@ -1,6 +1,6 @@
 /*
  * Threads that play the CPUs of a simulated machine. Each thread writes samples and side records into the simulated
- * rings of its share of the CPUs, at a set rate or as fast as it can. There are five kinds of samples:
+ * rings of its share of the CPUs, at a set rate or as fast as it can. There are six kinds of samples:
  *
  *     tracepoint   a raw payload of up to payload_bytes, as of bpf-output or a tracepoint
  *     callchain    8 to 40 user frames
@@ -8,6 +8,8 @@
  *     aggregate    call chains, of which there are 512 in all: equal samples are merged, as by --aggregate
  *     unwind       as dwarf, a real stack of some 20 frames: all copied stacks of the run are unwound, as by
  *                  --call-graph dwarf,unwind
+ *     deferred     6 frames of the kernel, and 8 to 40 user frames in a record of their own: both are joined, as by
+ *                  --call-graph fp,defer
  *
  * Each kind is an event of its own, as in a recording with several -e. There is at most one producer thread per CPU of
  * the real machine. Producers compete with the readers for these CPUs, so the simulation itself may cause losses. With
@@ -33,6 +35,7 @@ enum weir_sim_kind {
     WEIR_SIM_DWARF,
     WEIR_SIM_AGGREGATE,
     WEIR_SIM_UNWIND,
+    WEIR_SIM_DEFERRED,
     WEIR_SIM_KIND_COUNT,
 };
 

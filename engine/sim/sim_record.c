@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "format/perf_file.h"
 
 #define COMM_BYTES      16   /* TASK_COMM_LEN, padded */
 #define FIXED_MAX_BYTES 2048 /* a sample without raw data and stack: fields, longest chain, all registers */
@@ -116,6 +117,20 @@ size_t weir_sim_record_sample(const struct weir_sim_origin *origin, const struct
     if (type & PERF_SAMPLE_DATA_SRC)
         put_u64(record, &at, 0);
     finish_header(record, PERF_RECORD_SAMPLE, at);
+    return at;
+}
+
+size_t weir_sim_record_user_part(const struct weir_sim_origin *origin, const struct weir_sim_user_part *part,
+                                 uint8_t *record)
+{
+    size_t at = sizeof(struct perf_event_header), bytes = part->frame_count * sizeof(*part->frames);
+    weir_assert(part->frame_count <= WEIR_SIM_CHAIN_MAX);
+    put_u64(record, &at, part->cookie);
+    put_u64(record, &at, part->frame_count);
+    memcpy(record + at, part->frames, bytes);
+    at += bytes;
+    put_trailer(origin, record, &at, part->tid, part->time_ns);
+    finish_header(record, WEIR_RECORD_CALLCHAIN_DEFERRED, at);
     return at;
 }
 

@@ -131,6 +131,8 @@ static int prepare(struct simulation *s, struct weir_error *err)
         result = weir_sim_mix_add_events(&options->load.mix, &s->events, err);
     if (result == 0)
         result = weir_event_list_add_sideband(&s->events);
+    if (result == 0 && s->record_options.samples.call_graph.defers)
+        result = weir_event_list_add_deferred(&s->events);
     if (result == 0)
         result = weir_targets_init_all(&s->targets);
     if (result == 0)
@@ -385,7 +387,7 @@ static void count_samples(const struct simulation *s, struct weir_simulate_resul
     for (size_t i = 0; i < result->record.ledger_count; i++) {
         const struct weir_ledger_row *row = &result->record.ledger[i];
         struct weir_simulate_node *node = node_of_cpu(result, s, row->cpu);
-        if (row->event == weir_event_set_sideband(set))
+        if (row->event >= weir_event_set_sideband(set))
             continue;
         node->samples += row->written;
         node->lost += weir_ledger_row_lost(row);
@@ -501,6 +503,7 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
     s.record_options.events = &s.events;
     if (options->load.mix.parts[WEIR_SIM_AGGREGATE] > 0)
         s.record_options.samples.aggregate.interval_ns = WEIR_NS_PER_S;
+    s.record_options.samples.call_graph.defers = options->load.mix.parts[WEIR_SIM_DEFERRED] > 0;
     s.record_options.samples.call_graph.unwinds = options->load.mix.parts[WEIR_SIM_UNWIND] > 0;
     s.plan.modes = weir_record_modes(&s.record_options);
     s.plan.buffer_bytes = options->record.buffer_bytes;

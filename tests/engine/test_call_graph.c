@@ -41,7 +41,10 @@ Test(call_graph, what_is_no_mode_is_refused_and_nothing_is_set)
         {"dwarf,unwind,stack=", "incorrect stack dump size ''"},
         {"dwarf,unwind,stack=65529", "incorrect stack dump size '65529'"},
         {"dwarf,8192,unwind", "incorrect stack dump size '8192,unwind'"},
-        {"fp,defer", "weir does not record deferred call chains (fp,defer)"},
+        {"dwarf,defer", "incorrect stack dump size 'defer'"},
+        {"fp,Defer", "incorrect number of frames 'Defer'"},
+        {"fp,defer,8", "incorrect number of frames 'defer,8'"},
+        {"lbr,defer", "'lbr' takes no size, 'defer' was given"},
         {"fp,", "incorrect number of frames ''"},
         {"fp,0", "incorrect number of frames '0'"},
         {"fp,65536", "incorrect number of frames '65536'"},
@@ -62,6 +65,7 @@ Test(call_graph, modes_and_sizes_are_perfs)
         struct weir_call_graph_request want;
     } texts[] = {
         {"fp", {.mode = WEIR_CALL_GRAPH_FP}},
+        {"fp,defer", {.mode = WEIR_CALL_GRAPH_FP, .defers = true}},
         {"fp,8", {.mode = WEIR_CALL_GRAPH_FP, .max_stack = 8}},
         {"fp,65535", {.mode = WEIR_CALL_GRAPH_FP, .max_stack = 65535}},
         {"lbr", {.mode = WEIR_CALL_GRAPH_LBR}},

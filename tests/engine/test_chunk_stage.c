@@ -309,6 +309,24 @@ Test(chunk_stage, rewritten_bytes_are_what_is_compressed)
     fini(&rig);
 }
 
+Test(chunk_stage, chunk_that_a_step_empties_is_not_compressed)
+{
+    static const uint32_t all = 4096;
+    struct rig rig;
+    struct weir_chunk_stage_result result;
+    setup_steps(&rig, 1);
+    rig.stage.setup.rewriter_count = 1;
+    *(const uint32_t **)rig.stage.workers[0].states[0] = &all;
+    weir_chunk_stage_submit(&rig.stage, &rig.chunks[0], false);
+    weir_chunk_stage_kick(&rig.stage);
+    cr_assert(weir_chunk_stage_next(&rig.stage, &result));
+    cr_expect_eq(result.chunk, &rig.chunks[0]);
+    cr_expect_eq(result.bytes, 0);
+    cr_expect_eq(weir_chunk_stage_complete(&rig.stage, result.chunk).count, 0);
+    rig.stage.setup.rewriter_count = 2;
+    fini(&rig);
+}
+
 /* ---- chunks that are held ---- */
 
 static void setup_holding(struct rig *rig)

@@ -507,6 +507,34 @@ Test(event_config, call_chain_terms_of_an_event_go_before_the_options)
     cr_expect(attr.sample_stack_user == 8192 && attr.exclude_callchain_user);
 }
 
+/* `perf record --call-graph fp,defer` of perf 6.19 sets the same bits, defer_output on its tracking event. */
+Test(event_config, user_parts_of_call_chains_are_deferred)
+{
+    struct weir_event_config config = {
+        .freq_hz = 99, .samples = {.call_graph = {.mode = WEIR_CALL_GRAPH_FP, .defers = true}}, .overwrite = true};
+    struct weir_event_list list = WEIR_EVENT_LIST_INIT;
+    cr_assert_eq(weir_event_list_parse(&list, "cs,faults/call-graph=fp/", NULL, NULL), 0);
+    cr_assert_eq(weir_event_list_add_sideband(&list), 0);
+    cr_assert_eq(weir_event_list_add_deferred(&list), 0);
+    weir_event_list_configure(&list, &config);
+    const struct perf_event_attr *output = &list.events[3].attr;
+    cr_expect(list.events[0].attr.defer_callchain && !list.events[0].attr.defer_output);
+    cr_expect(!list.events[1].attr.defer_callchain && list.events[1].attr.sample_type & PERF_SAMPLE_CALLCHAIN);
+    cr_expect(!list.events[2].attr.defer_callchain && !list.events[2].attr.defer_output);
+    cr_expect(output->defer_output && !output->defer_callchain);
+    /* It asks for a side record, so that the kernel asks it, and gets no other. */
+    cr_expect(output->comm_exec && !output->comm && !output->mmap && !output->task);
+    cr_expect(output->sample_period == 0 && output->write_backward);
+    for (size_t i = 0; i < list.count; i++) {
+        const struct perf_event_attr attr = weir_event_file_attr(&list.events[i], &config);
+        cr_expect(!attr.defer_callchain && !attr.defer_output);
+    }
+    config.samples.kernel_callchains = true;
+    weir_event_list_configure(&list, &config);
+    cr_expect_not(list.events[0].attr.defer_callchain);
+    weir_event_list_fini(&list);
+}
+
 /* `perf record -e '{cpu-clock,task-clock,cs}:S'`: the leader samples, the members are read with it. */
 Test(event_config, members_of_a_sampled_group_are_read_with_their_leader)
 {

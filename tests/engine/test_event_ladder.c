@@ -40,6 +40,7 @@ HAS(no_flags, attr->branch_sample_type &(PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMP
 HAS(counters, attr->branch_sample_type &PERF_SAMPLE_BRANCH_COUNTERS)
 HAS(aux_action, attr->aux_action)
 HAS(config4, attr->config4)
+HAS(deferral, attr->defer_callchain || attr->defer_output)
 HAS(priv, attr->branch_sample_type &PERF_SAMPLE_BRANCH_PRIV_SAVE)
 HAS(build_id, attr->build_id)
 HAS(code_page_size, attr->sample_type &PERF_SAMPLE_CODE_PAGE_SIZE)
@@ -83,6 +84,11 @@ static const struct {
      false,
      has_priv,
      "--branch-filter=priv needs Linux 6.1"},
+    {"--call-graph=fp,defer",
+     {.call_graph = {.mode = WEIR_CALL_GRAPH_FP, .defers = true}},
+     false,
+     has_deferral,
+     "--call-graph=fp,defer needs Linux 6.19"},
     {"--buildid-mmap", {.raw = false}, true, has_build_id, "--buildid-mmap needs Linux 5.12"},
     {"--code-page-size",
      {.code_page_size = true, .data_page_size = true},
@@ -138,6 +144,23 @@ Test(event_ladder, what_was_asked_for_is_named_and_not_dropped)
         cr_expect_str_eq(rig.err.hint, asked[i].hint);
         event_set_rig_fini(&rig);
     }
+}
+
+/* The kernel looks at the bits of an attr first, and then for a PMU. */
+static int refuse_new_bits_and_all_hardware(const struct faulty_open *attempt)
+{
+    return has_deferral(attempt->attr) ? -EINVAL : -ENOENT;
+}
+
+Test(event_ladder, what_was_asked_for_is_named_before_hardware_that_is_not_there)
+{
+    struct event_set_rig rig;
+    rig_init(&rig, has_deferral);
+    rig.faulty.refuse = refuse_new_bits_and_all_hardware;
+    rig.config.samples.call_graph = (struct weir_call_graph_request){.mode = WEIR_CALL_GRAPH_FP, .defers = true};
+    event_set_rig_expect_refused(&rig, -EINVAL);
+    cr_expect_str_eq(rig.err.what, "cannot open event 'cs': this kernel refuses --call-graph=fp,defer");
+    event_set_rig_fini(&rig);
 }
 
 Test(event_ladder, pieces_of_an_aux_area_are_blamed)

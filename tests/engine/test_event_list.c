@@ -19,7 +19,8 @@ static int add_default(struct weir_event_list *list)
 
 Test(event_list, own_events_survive_each_failing_allocation)
 {
-    int (*const add[])(struct weir_event_list *) = {add_default, weir_event_list_add_sideband};
+    int (*const add[])(struct weir_event_list *) = {add_default, weir_event_list_add_sideband,
+                                                    weir_event_list_add_deferred};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(add); i++) {
         for (unsigned n = 0; n < 2; n++) { /* the list, the name */
             struct weir_event_list list = WEIR_EVENT_LIST_INIT;
@@ -66,6 +67,20 @@ Test(event_list, sideband_event_is_told_from_a_dummy_of_the_user)
     cr_expect_str_eq(list.events[1].name, "dummy:u");
     cr_expect_eq(list.events[1].attr.type, PERF_TYPE_SOFTWARE);
     cr_expect_eq(list.events[1].attr.config, PERF_COUNT_SW_DUMMY);
+    weir_event_list_fini(&list);
+}
+
+Test(event_list, event_of_user_parts_is_a_side_event_behind_the_sideband)
+{
+    struct weir_event_list list = event_text_parse_one("cs");
+    cr_assert_eq(weir_event_list_add_sideband(&list), 0);
+    cr_assert_eq(weir_event_list_add_deferred(&list), 0);
+    cr_assert_eq(list.count, 3);
+    cr_expect(list.events[2].deferred && !list.events[2].sideband && !list.events[1].deferred);
+    cr_expect_str_eq(list.events[2].name, "deferred-chains");
+    cr_expect_eq(list.events[2].attr.type, PERF_TYPE_SOFTWARE);
+    cr_expect_eq(list.events[2].attr.config, PERF_COUNT_SW_DUMMY);
+    cr_expect(list.events[2].attr.exclude_kernel);
     weir_event_list_fini(&list);
 }
 

@@ -433,6 +433,22 @@ Test(event_set, ring_of_a_cpu_takes_all_events_but_sideband)
     event_set_rig_fini(&f);
 }
 
+Test(event_set, user_parts_of_call_chains_go_to_the_ring_of_the_samples)
+{
+    struct event_set_rig f;
+    event_set_rig_init(&f, "cs", 0);
+    cr_assert_eq(weir_event_list_add_deferred(&f.list), 0);
+    event_set_rig_expect_open(&f);
+    cr_expect_eq(weir_event_set_sideband(&f.set), 1);
+    cr_expect_eq(weir_event_set_deferred_event(&f.set), 2);
+    struct weir_ring data = WEIR_RING_INIT;
+    cr_assert_eq(weir_event_set_map_ring(&f.set, 1, false, 4096, &data), 0);
+    cr_assert_eq(f.faulty.redirect_count, 1);
+    expect_redirect(&f, 0, weir_event_set_fd(&f.set, 2, 1, 0), weir_event_set_fd(&f.set, 0, 1, 0));
+    weir_ring_unmap(&data);
+    event_set_rig_fini(&f);
+}
+
 static int refuse_first_task(const struct faulty_open *attempt)
 {
     return attempt->pid == FIRST ? -ESRCH : 0;

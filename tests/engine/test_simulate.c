@@ -229,3 +229,80 @@ Test(simulate, unwound_stacks_are_merged)
     cr_expect_gt(result.record.merged_samples, result.record.unwound.unwound / 2);
     weir_simulate_result_fini(&result);
 }
+
+static const struct weir_simulate_options deferring = {
+    .load =
+        {
+            .cpus = 4,
+            .records_per_cpu = 20000,
+            .payload_bytes = 64,
+            .mix.parts = {[WEIR_SIM_DEFERRED] = 1},
+            .seed = 1,
+            .closed_loop = true,
+        },
+    .nodes = 1,
+    .record.ring_bytes = 1 << 20,
+    .record.buffer_bytes = 64 << 20,
+    .record.output_path = "/dev/null",
+};
+
+/* A chain stays without its user part where a chunk ends between the two. */
+Test(simulate, deferred_call_chains_are_joined_on_their_way, .timeout = 60)
+{
+    struct weir_simulate_result result;
+    run(&deferring, &result);
+    const struct weir_joined_sum *joined = &result.record.joined;
+    cr_expect(result.record.joins);
+    cr_expect_eq(result.record.samples, 80000);
+    cr_expect_eq(joined->samples, 80000);
+    cr_expect_eq(joined->records, 80000);
+    cr_expect_eq(joined->joined + joined->apart, 80000);
+    cr_expect_eq(joined->unused, joined->apart);
+    cr_expect_leq(joined->apart, result.latency_us.count); /* chunks */
+    cr_expect_lt(result.record.file_bytes, result.drained_bytes);
+    weir_simulate_result_fini(&result);
+}
+
+/* What the rings have no room for: samples are lost samples, user parts are lost side records. */
+Test(simulate, lost_user_parts_are_no_lost_samples, .timeout = 60)
+{
+    struct weir_simulate_options options = deferring;
+    struct weir_simulate_result result;
+    options.load.closed_loop = false;
+    options.record.ring_bytes = 4096;
+    run(&options, &result);
+    const struct weir_joined_sum *joined = &result.record.joined;
+    cr_expect_eq(result.produced, 80000);
+    cr_expect_gt(result.record.lost_sideband, 0);
+    cr_expect_eq(joined->samples, result.record.samples);
+    cr_expect_eq(joined->records + result.record.lost_sideband, 80000);
+    cr_expect_eq(joined->joined + joined->apart, joined->samples);
+    weir_simulate_result_fini(&result);
+}
+
+Test(simulate, user_parts_are_kept_with_their_samples, .timeout = 60)
+{
+    struct weir_simulate_options options = deferring;
+    struct weir_simulate_result result;
+    struct weir_error err = {0};
+    options.record.retained_bytes = 4 << 20;
+    cr_assert_eq(weir_simulate_run(&options, &result, &err), 0, "%s", err.what);
+    const struct weir_joined_sum *joined = &result.record.joined;
+    cr_expect_gt(result.record.evicted_samples, 0);
+    cr_expect_eq(joined->samples, result.record.samples);
+    cr_expect_geq(joined->joined + result.latency_us.count, joined->samples);
+    weir_simulate_result_fini(&result);
+}
+
+/* The tasks of the simulation repeat 33 chains, with 80000 cookies. */
+Test(simulate, joined_call_chains_are_merged, .timeout = 60)
+{
+    struct weir_simulate_options options = deferring;
+    struct weir_simulate_result result;
+    struct weir_error err = {0};
+    options.load.mix.parts[WEIR_SIM_AGGREGATE] = 1;
+    cr_assert_eq(weir_simulate_run(&options, &result, &err), 0, "%s", err.what);
+    cr_expect_eq(result.record.samples + result.record.merged_samples, result.produced);
+    cr_expect_gt(result.record.joined.joined, 30000);
+    weir_simulate_result_fini(&result);
+}

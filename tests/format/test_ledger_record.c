@@ -194,7 +194,8 @@ Test(ledger_record, json_has_every_cell_and_each_cause_that_lost)
         "lost\":3,\n "
         "\"causes\":[\n"
         "  {\"cause\":\"ring_full\",\"lost\":7,\"hint\":\"-m 4M (now 512K) or -r 1\"},\n"
-        "  {\"cause\":\"write_failed\",\"lost\":2,\"hint\":null}],\n \"unwound\":null,\n \"cells\":[\n"
+        "  {\"cause\":\"write_failed\",\"lost\":2,\"hint\":null}],\n \"unwound\":null,\n \"joined\":null,\n "
+        "\"cells\":[\n"
         "  {\"cpu\":3,\"task\":null,\"event\":\"cycles\",\"side\":false,\"written\":10,\"evicted\":1,\"shed\":2,"
         "\"lost_in_ring\":5,\"lost_writing\":2,\"lost_in_sums\":1,\"left_out\":4,\"cut_off\":6,\"filtered\":12,"
         "\"merged\":3,\"counted\":"
@@ -235,6 +236,28 @@ Test(ledger_record, unwound_stacks_are_kept)
         "%s", weir_buf_str(&json));
     weir_buf_fini(&json);
     weir_buf_fini(&records);
+}
+
+static const struct weir_joined_sum joined = {10, 4, 3, 2, 1, 9, 2};
+
+#define JOINED_JSON                                                                                     \
+    "\"joined\":{\"samples\":10,\"joined\":4,\"apart\":3,\"unreadable\":2,\"no_room\":1,\"records\":9," \
+    "\"unused\":2}"
+
+Test(ledger_record, joined_call_chains_are_kept_with_and_without_unwound_stacks)
+{
+    for (int unwinds = 0; unwinds < 2; unwinds++) {
+        struct weir_ledger_content content = content_of(0);
+        struct weir_buf records = WEIR_BUF_INIT;
+        content.joined = &joined;
+        content.unwound = unwinds ? &unwound : NULL;
+        weir_ledger_append_records(&content, &records);
+        struct weir_buf json = read_all(&records, UINT32_MAX);
+        cr_expect_not_null(strstr(weir_buf_str(&json), JOINED_JSON), "%s", weir_buf_str(&json));
+        cr_expect_eq(strstr(weir_buf_str(&json), "\"unwound\":null") == NULL, unwinds);
+        weir_buf_fini(&json);
+        weir_buf_fini(&records);
+    }
 }
 
 Test(ledger_record, unwound_stacks_in_words)
