@@ -136,9 +136,9 @@ test_cut_anywhere() {
     to_big_endian it.data
     local bytes status
     for ((bytes = 0; bytes < $(stat -c %s it.data); bytes += 37)); do
-        head -c "$bytes" big/it.data >cut
+        head -c "$bytes" big/it.data >cut.data
         status=0
-        "$WEIR_PROGRAM" dump --json cut >out 2>err || status=$?
+        "$WEIR_PROGRAM" dump --json cut.data >out 2>err || status=$?
         [ "$status" -le 1 ] || fail "status $status of the first $bytes bytes: $(cat err)"
     done
 }

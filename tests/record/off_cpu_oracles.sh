@@ -57,6 +57,7 @@ expect_waits() {
 begin_waits() {
     mkfifo go
     "$waits" "$@" <go >lives &
+    # shellcheck disable=SC2034 # the caller reads it
     waiting=$!
     exec 9>go
 }
