@@ -59,6 +59,9 @@ needs_readers() {
 
 # ---- the row ----
 
+# autofdo reads no file, perf's neither, that tells of a BPF program. Tests that run beside this one load some.
+tells_of_bpf_programs() { [ -n "$("$WEIR_PROGRAM" dump --type ksymbol "$1")" ]; }
+
 # expect_agreement FILE SAMPLES READER...: all readers but the named ones find so many.
 expect_agreement() {
     local file=$1 samples=$2 reader
@@ -66,6 +69,7 @@ expect_agreement() {
     expect_at_least "samples" "$samples" 10
     for reader in $readers; do
         [[ " $* " != *" $reader "* ]] || continue
+        [ "$reader" != create_gcov ] || ! tells_of_bpf_programs "$file" || continue
         expect_eq "samples by $reader" "$("by_$reader" "$file")" "$samples"
     done
     "$WEIR_PROGRAM" verify "$file" >told || fail "verify: $(cat told)"
