@@ -48,8 +48,8 @@ static void order_regs(const ucontext_t *context, struct weir_sim_stack *stack)
     stack->ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
 }
 
-/* Copies all words of the stack, as the kernel does. A sanitizer refuses those between the variables; volatile keeps the
- * loop from becoming a call of memcpy(3), which a sanitizer checks, too. */
+/* Copies all words of the stack, as the kernel does. A sanitizer refuses those between the variables; volatile keeps
+ * the loop from becoming a call of memcpy(3), which a sanitizer checks, too. */
 __attribute__((noinline, no_sanitize("address"))) static void copy_stack(struct weir_sim_stack *stack, uint64_t top)
 {
     const volatile uint64_t *from = (const volatile uint64_t *)(uintptr_t)top; /* NOLINT(performance-no-int-to-ptr) */

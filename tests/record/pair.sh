@@ -98,7 +98,7 @@ test_killed_recording_leaves_a_whole_snapshot() {
     expect_whole it.data.2*
     expect_eq "calls" "$(getppid_calls it.data.2*)" 200
     # The kill may have come before the first record of the file that was begun.
-    "$WEIR_PROGRAM" recover it.data >recover.out 2>&1 || expect_line recover.out "holds no whole record"
+    "$WEIR_PROGRAM" recover it.data >recover.out 2>&1 || expect_line recover.out "no whole record"
 }
 
 # weir may see the end and what was asked for at once: then the snapshot is in FILE, and replaces the one before all the
