@@ -5,7 +5,8 @@
 
 needs_perf_events
 
-# behind OPTION... -- COMMAND...: records it into a reader that begins to read when the command ends, into it.data.
+# behind OPTION... -- COMMAND...: records it into it.data. The reader of that begins to read when the command ends, or
+# after 20 s.
 behind() {
     local options=()
     while [ "$1" != -- ]; do options+=("$1") && shift; done
@@ -14,7 +15,7 @@ behind() {
     set +e
     # shellcheck disable=SC2016 # for the inner shell
     "$WEIR_PROGRAM" record -v "${options[@]}" -- sh -c '"$@"; : >ended' - "$@" 2>err |
-        bash -c "until [ -e ended ]; do sleep 0.02; done; cat" >it.data
+        bash -c 'for ((i = 0; i < 1000; i++)); do [ -e ended ] && break || sleep 0.02; done; cat' >it.data
     status=${PIPESTATUS[0]}
     set -e
 }
