@@ -6,11 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/write_whole.h"
 #include "format/elf_symbols.h"
 #include "report/report_file.h"
 
@@ -45,13 +43,7 @@ void weir_report_input_find_cache(char path[PATH_MAX], struct weir_object_places
 
 int weir_report_input_open_vdso(char path[WEIR_VDSO_PATH_BYTES], struct weir_object_places *places)
 {
-    size_t bytes;
-    const void *image = weir_vdso_image(&bytes);
-    int fd = image ? memfd_create("weir-vdso", MFD_CLOEXEC) : -1;
-    if (fd >= 0 && weir_write_whole(fd, image, bytes) < 0) {
-        close(fd);
-        fd = -1;
-    }
+    int fd = weir_vdso_open();
     if (fd < 0)
         return -1;
     snprintf(path, WEIR_VDSO_PATH_BYTES, "/proc/self/fd/%d", fd);

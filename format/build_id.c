@@ -25,6 +25,11 @@
 
 /* ---- notes ---- */
 
+bool weir_build_id_is_same(const struct weir_build_id *a, const struct weir_build_id *b)
+{
+    return a->bytes == b->bytes && memcmp(a->data, b->data, a->bytes) == 0;
+}
+
 int weir_build_id_of_notes(const void *notes, size_t bytes, size_t align, struct weir_build_id *id)
 {
     const uint8_t *at = notes;

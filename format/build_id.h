@@ -7,6 +7,7 @@
 #ifndef WEIR_FORMAT_BUILD_ID_H
 #define WEIR_FORMAT_BUILD_ID_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,9 @@ struct weir_build_id {
     uint8_t bytes; /* 0: unknown */
     uint8_t data[WEIR_BUILD_ID_MAX_BYTES];
 };
+
+/* Whether two build ids are of the same length and bytes. */
+bool weir_build_id_is_same(const struct weir_build_id *a, const struct weir_build_id *b);
 
 /* Finds the build id among notes of the given alignment (4, or 8 as in .note.gnu.property). 0, or -ENODATA. */
 int weir_build_id_of_notes(const void *notes, size_t bytes, size_t align, struct weir_build_id *id);

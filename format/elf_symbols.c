@@ -13,8 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/write_whole.h"
 #include "format/debug_file.h"
 #include "format/elf_file.h"
 
@@ -269,17 +271,32 @@ static size_t vdso_bytes(const uint8_t *image)
     return end <= VDSO_BYTES_MAX ? (size_t)end : 0;
 }
 
-const void *weir_vdso_image(size_t *bytes)
+/* The vDSO of this process and its length; NULL: there is none, or it is not of 64 bits. */
+static const void *vdso_image(size_t *bytes)
 {
     const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR); /* the kernel's own file: it is trusted */
     *bytes = image ? vdso_bytes(image) : 0;
     return *bytes > 0 ? image : NULL;
 }
 
+int weir_vdso_open(void)
+{
+    size_t bytes;
+    const void *image = vdso_image(&bytes);
+    int fd = image ? memfd_create("weir-vdso", MFD_CLOEXEC) : -1;
+    if (fd < 0)
+        return image ? -errno : -ENODATA;
+    int result = weir_write_whole(fd, image, bytes);
+    if (result == 0)
+        return fd;
+    close(fd);
+    return result;
+}
+
 int weir_symbols_of_vdso(struct weir_symbols *symbols)
 {
     size_t bytes;
-    const void *image = weir_vdso_image(&bytes);
+    const void *image = vdso_image(&bytes);
     if (!image || elf_version(EV_CURRENT) == EV_NONE)
         return -ENODATA;
     struct weir_buf copy = WEIR_BUF_INIT; /* libelf converts headers in place */

@@ -14,8 +14,9 @@ int weir_symbols_of_elf(struct weir_symbols *symbols, int fd, const char *path, 
  * debug file's own segments have to do). Results as weir_symbols_of_elf(). */
 int weir_symbols_of_debug_file(struct weir_symbols *symbols, int fd, int debug_fd);
 
-/* The vDSO of this process, an ELF file in memory, and its length. NULL: there is none, or it is not of 64 bits. */
-const void *weir_vdso_image(size_t *bytes);
+/* Opens a copy of the vDSO of this process, an ELF file in memory; the caller closes it. -ENODATA: there is none, or it
+ * is not of 64 bits; -errno of memfd_create(2) or write(2). */
+int weir_vdso_open(void);
 
 /* Adds the symbols of the vDSO of this process. 0, -ENODATA or -ENOMEM. Finishes the table. */
 int weir_symbols_of_vdso(struct weir_symbols *symbols);

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -126,20 +125,6 @@ static const char *copy_name(enum weir_mapped_kind kind)
     return kind == WEIR_MAPPED_KERNEL ? "kallsyms" : kind == WEIR_MAPPED_VDSO ? "vdso" : "elf";
 }
 
-/* The vDSO of this process, as a file. A vDSO of 32 bits has another build id. */
-static int open_vdso(void)
-{
-    size_t bytes;
-    const void *image = weir_vdso_image(&bytes);
-    int fd = image ? memfd_create("weir-vdso", MFD_CLOEXEC) : -1;
-    if (!image || fd < 0)
-        return image ? -errno : -ENODATA;
-    if (write(fd, image, bytes) == (ssize_t)bytes)
-        return fd;
-    close(fd);
-    return -EIO;
-}
-
 static int open_kallsyms(const struct addition *addition)
 {
     const char *proc = addition->roots->proc ? addition->roots->proc : "/proc";
@@ -153,7 +138,7 @@ static int open_elf(const struct addition *addition)
 {
     struct stat status;
     if (addition->file->kind == WEIR_MAPPED_VDSO)
-        return open_vdso();
+        return weir_vdso_open(); /* one of 32 bits has another build id */
     if (addition->name[0] != '/')
         return -ENODATA;
     return addition->file->kind == WEIR_MAPPED_FILE
@@ -170,8 +155,7 @@ static int open_source(const struct addition *addition)
     if (fd < 0)
         return fd;
     struct weir_build_id id;
-    if (weir_build_id_of_file(fd, &id) == 0 && id.bytes == addition->id.bytes &&
-        memcmp(id.data, addition->id.data, id.bytes) == 0)
+    if (weir_build_id_of_file(fd, &id) == 0 && weir_build_id_is_same(&id, &addition->id))
         return fd;
     close(fd);
     return -ESTALE;

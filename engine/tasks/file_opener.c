@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,7 +14,6 @@
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/regular_file.h"
-#include "base/write_whole.h"
 #include "engine/kernel/privileges.h"
 #include "engine/kernel/test_point.h"
 #include "format/elf_symbols.h"
@@ -53,7 +51,7 @@ struct opener_thread {
 
 struct weir_file_opener {
     struct weir_file_opener_setup setup;
-    int vdso_fd; /* owned; a file in memory. -1: there is none */
+    int vdso_fd; /* owned; a file in memory. Negative: there is none */
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t work, changed;
@@ -68,18 +66,6 @@ struct weir_file_opener {
 
 /* ---- making ---- */
 
-static int make_vdso(void)
-{
-    size_t bytes;
-    const void *image = weir_vdso_image(&bytes);
-    int fd = image ? memfd_create("weir-vdso", MFD_CLOEXEC) : -1;
-    if (fd >= 0 && weir_write_whole(fd, image, bytes) < 0) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
 int weir_file_opener_new(struct weir_file_opener **made, const struct weir_file_opener_setup *setup)
 {
     struct weir_file_opener *opener = calloc(1, sizeof(*opener));
@@ -88,7 +74,7 @@ int weir_file_opener_new(struct weir_file_opener **made, const struct weir_file_
     opener->setup = *setup;
     opener->setup.roots.begin_s = time(NULL);
     opener->setup.open = setup->open ? setup->open : weir_mapped_file_open;
-    opener->vdso_fd = make_vdso();
+    opener->vdso_fd = weir_vdso_open();
     opener->holders = 1;
     pthread_mutex_init(&opener->lock, NULL);
     pthread_cond_init(&opener->work, NULL);
@@ -237,11 +223,6 @@ int weir_file_opener_open(struct weir_file_opener *opener, uint32_t number)
 
 /* ---- the threads ---- */
 
-static bool is_same_id(const struct weir_build_id *a, const struct weir_build_id *b)
-{
-    return a->bytes == b->bytes && memcmp(a->data, b->data, a->bytes) == 0;
-}
-
 /* Without the lock. Returns a descriptor or -errno. */
 static int open_file(const struct weir_file_opener *opener, const struct weir_mapped_file *file, const char *name)
 {
@@ -256,7 +237,7 @@ static int open_file(const struct weir_file_opener *opener, const struct weir_ma
     if (fd < 0 || file->build_id.bytes == 0)
         return fd;
     int result = weir_build_id_of_file(fd, &id);
-    if (result == 0 && is_same_id(&id, &file->build_id))
+    if (result == 0 && weir_build_id_is_same(&id, &file->build_id))
         return fd;
     close(fd);
     return -ESTALE;

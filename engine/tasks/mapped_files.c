@@ -95,11 +95,6 @@ static bool is_same_file(const struct weir_mapped_file *file, const struct weir_
            (file->generation == map->inode_generation || file->generation == 0 || map->inode_generation == 0);
 }
 
-static bool is_same_id(const struct weir_build_id *a, const struct weir_build_id *b)
-{
-    return a->bytes == b->bytes && memcmp(a->data, b->data, a->bytes) == 0;
-}
-
 static uint32_t find(const struct weir_mapped_files *files, const struct wanted *wanted)
 {
     if (files->bucket_count == 0)
@@ -114,7 +109,7 @@ static uint32_t find(const struct weir_mapped_files *files, const struct wanted 
         if (strncmp(name, wanted->name, wanted->name_bytes) != 0 || name[wanted->name_bytes] != '\0')
             continue;
         /* A record with a build id has no inode: the build id tells files of one name apart. */
-        if (wanted->record->build_id.bytes == 0 || is_same_id(&file->build_id, &wanted->record->build_id))
+        if (wanted->record->build_id.bytes == 0 || weir_build_id_is_same(&file->build_id, &wanted->record->build_id))
             return i;
     }
     return WEIR_MAPPED_NONE;
