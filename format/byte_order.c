@@ -48,7 +48,7 @@ static uint64_t turn_u64(struct turner *turner)
         value = __builtin_bswap64(weir_load_u64(turner->at));
         memcpy(turner->at, &value, sizeof(value));
     }
-    pass(turner, turner->left >= sizeof(value) ? sizeof(value) : turner->left);
+    pass(turner, sizeof(value));
     return value;
 }
 
@@ -59,7 +59,7 @@ static uint32_t turn_u32(struct turner *turner)
         value = __builtin_bswap32(weir_load_u32(turner->at));
         memcpy(turner->at, &value, sizeof(value));
     }
-    pass(turner, turner->left >= sizeof(value) ? sizeof(value) : turner->left);
+    pass(turner, sizeof(value));
     return value;
 }
 
@@ -70,7 +70,7 @@ static uint16_t turn_u16(struct turner *turner)
         value = __builtin_bswap16(weir_load_u16(turner->at));
         memcpy(turner->at, &value, sizeof(value));
     }
-    pass(turner, turner->left >= sizeof(value) ? sizeof(value) : turner->left);
+    pass(turner, sizeof(value));
     return value;
 }
 
