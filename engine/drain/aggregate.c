@@ -212,9 +212,7 @@ static bool merge(struct worker *worker, uint8_t *data, uint32_t to, const uint8
 static const struct weir_aggregate_event *event_of(const struct weir_aggregate *aggregate, const uint8_t *record,
                                                    uint32_t size, const struct weir_id_entry **entry)
 {
-    if (size < (uint32_t)aggregate->layout.id_offset + WORD_BYTES)
-        return NULL;
-    *entry = weir_walk_find(&aggregate->layout, weir_load_u64(record + aggregate->layout.id_offset));
+    *entry = weir_walk_find_sample(&aggregate->layout, record, size);
     if (!*entry || (*entry)->event >= aggregate->event_count)
         return NULL;
     const struct weir_aggregate_event *event = &aggregate->events[(*entry)->event];

@@ -107,9 +107,7 @@ static void note_records(struct worker *worker, const struct weir_chunk *chunk)
 static const struct weir_join_step_event *event_of(const struct weir_join_step *step, const uint8_t *record,
                                                    uint32_t size)
 {
-    if (size < (uint32_t)step->layout.id_offset + WORD_BYTES)
-        return NULL;
-    const struct weir_id_entry *entry = weir_walk_find(&step->layout, weir_load_u64(record + step->layout.id_offset));
+    const struct weir_id_entry *entry = weir_walk_find_sample(&step->layout, record, size);
     if (!entry || entry->event >= step->event_count || !step->events[entry->event].is_deferred)
         return NULL;
     return &step->events[entry->event];

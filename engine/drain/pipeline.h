@@ -51,6 +51,13 @@ struct weir_pipeline_thread {
     unsigned index;       /* reader number; reader_count for the writer, one more for the pool's grower */
 };
 
+/* What the steps of the stage (chunk_stage.h) work with; borrowed. NULL: the recording does not have that step. */
+struct weir_stage_steps {
+    const struct weir_join_step *join;
+    const struct weir_unwind_step *unwind;
+    const struct weir_aggregate *aggregate;
+};
+
 struct weir_pipeline_setup {
     const struct weir_kernel *kernel;
     const struct weir_clock *clock;
@@ -63,18 +70,16 @@ struct weir_pipeline_setup {
     uint64_t max_bytes;    /* of data in all outputs; 0: no limit */
     uint64_t size_bytes;   /* the least of the sizes that outputs are to have, max_bytes among them; 0: any */
     bool sync;             /* checkpoints outlive the machine (checkpoint.h) */
-    struct weir_chunk_stage_setup stage;    /* zeros: none; chunk_bytes and buffer_index are filled in here */
-    const struct weir_aggregate *aggregate; /* borrowed; whose step is in `stage`; NULL: no samples are merged */
-    const struct weir_join_step *join;      /* likewise; NULL: no call chains are deferred */
-    const struct weir_unwind_step *unwind;  /* likewise; NULL: no samples are unwound */
-    uint64_t epoch_ns;                      /* at least, between epochs that nobody wants (rounds.h); 0: as there */
-    uint64_t retained_bytes;                /* -M: retained by readers, in addition to buffer_bytes; 0: none */
-    uint64_t retained_span_ns;              /* with it: 0, or for how long */
-    const struct weir_shed_plan *shed;      /* borrowed until fini; NULL: nothing is shed */
-    const struct weir_event_set *set;       /* borrowed until fini; NULL when none is ever opened anew */
-    const struct weir_aux_hooks *aux;       /* data rings are to have AUX areas; NULL: none has */
-    struct weir_modes modes;                /* marks, copies and snapshots follow from them */
-    bool grow_pool;                         /* a thread readies all but the start of the pool when it is needed */
+    struct weir_chunk_stage_setup stage; /* zeros: none; chunk_bytes and buffer_index are filled in here */
+    struct weir_stage_steps steps;       /* those in `stage` */
+    uint64_t epoch_ns;                   /* at least, between epochs that nobody wants (rounds.h); 0: as there */
+    uint64_t retained_bytes;             /* -M: retained by readers, in addition to buffer_bytes; 0: none */
+    uint64_t retained_span_ns;           /* with it: 0, or for how long */
+    const struct weir_shed_plan *shed;   /* borrowed until fini; NULL: nothing is shed */
+    const struct weir_event_set *set;    /* borrowed until fini; NULL when none is ever opened anew */
+    const struct weir_aux_hooks *aux;    /* data rings are to have AUX areas; NULL: none has */
+    struct weir_modes modes;             /* marks, copies and snapshots follow from them */
+    bool grow_pool;                      /* a thread readies all but the start of the pool when it is needed */
     int realtime_priority;
     bool pin; /* false for synthetic topologies */
 

@@ -11,6 +11,7 @@
 
 #include "engine/events/event_set.h"
 #include "engine/kernel/id_map.h"
+#include "format/bytes.h"
 
 struct weir_walk_layout { /* where samples keep their fields; the same for every event of a recording */
     const struct weir_id_map *ids;
@@ -36,6 +37,15 @@ static inline const struct weir_id_entry *weir_walk_find(const struct weir_walk_
     if (!layout->by_cpu)
         return weir_id_map_find(layout->ids, word);
     return word < layout->by_cpu_count && layout->by_cpu[word].id ? &layout->by_cpu[word] : NULL;
+}
+
+/* As weir_walk_find(), of a sample of `size` bytes; NULL also for one that is too short. Any thread. */
+static inline const struct weir_id_entry *weir_walk_find_sample(const struct weir_walk_layout *layout,
+                                                                const uint8_t *sample, uint32_t size)
+{
+    if (size < (uint32_t)layout->id_offset + sizeof(uint64_t))
+        return NULL;
+    return weir_walk_find(layout, weir_load_u64(sample + layout->id_offset));
 }
 
 #define WEIR_WALK_IDS 4u /* as many as a vector of 16 bytes has room for */

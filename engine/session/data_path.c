@@ -72,7 +72,7 @@ static int make_unwind(struct weir_data_path *path)
     const struct weir_unwind_step_setup setup = {
         .layout = weir_walk_layout_of(&path->events),
         .list = path->events.list,
-        .source = *path->setup.unwind_source,
+        .source = path->setup.unwind_source,
         .machine = plan->unwinds,
         .clock = path->setup.clock,
         .workers = weir_recording_plan_stage(plan, NULL).workers,
@@ -146,9 +146,7 @@ int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error 
         .size_bytes = least_size(options),
         .sync = options->sync,
         .stage = weir_recording_plan_stage(plan, &steps),
-        .aggregate = steps.aggregate,
-        .join = steps.join,
-        .unwind = steps.unwind,
+        .steps = steps,
         .epoch_ns = options->samples.aggregate.interval_ns,
         .realtime_priority = (int)options->readers.realtime_priority,
         /* The ring of a task has no CPU. Its reader runs on any CPU, unless the user has assigned readers to CPUs. */

@@ -28,8 +28,8 @@ struct weir_data_path_setup { /* all pointers are borrowed until close() */
     const struct weir_kernel *kernel;
     const struct weir_clock *clock; /* monotonic */
     const struct weir_targets *targets;
-    struct weir_off_cpu *off_cpu;                   /* loaded; NULL: without --off-cpu */
-    const struct weir_unwind_source *unwind_source; /* where the plan unwinds; else NULL */
+    struct weir_off_cpu *off_cpu;            /* loaded; NULL: without --off-cpu */
+    struct weir_unwind_source unwind_source; /* used where the plan unwinds */
     bool pins_readers; /* the CPUs of the plan exist on this machine, so readers are pinned to them */
     /* Called while a thread waits for an output that another process may hold up (weir_pipeline_setup). */
     void (*while_waiting)(void *ctx);

@@ -337,20 +337,20 @@ static void move_failed(const struct weir_pipeline *pipeline, struct weir_record
 
 static void move_merged(const struct weir_pipeline *pipeline, struct weir_record_result *result)
 {
-    const struct weir_aggregate *aggregate = pipeline->setup.aggregate;
+    const struct weir_aggregate *aggregate = pipeline->setup.steps.aggregate;
     for (size_t i = 0; aggregate && i < result->ledger_count; i++) {
         struct weir_ledger_row *row = &result->ledger[i];
         row->merged = weir_aggregate_merged(aggregate, (unsigned)(i / result->event_count), row->event);
         row->written -= row->merged;
     }
     /* Relaxed order suffices: the workers are joined. */
-    if (pipeline->setup.join) {
+    if (pipeline->setup.steps.join) {
         result->joins = true;
-        result->joined = weir_join_step_sum(pipeline->setup.join);
+        result->joined = weir_join_step_sum(pipeline->setup.steps.join);
     }
-    if (pipeline->setup.unwind) {
+    if (pipeline->setup.steps.unwind) {
         result->unwinds = true;
-        result->unwound = weir_unwind_step_sum(pipeline->setup.unwind);
+        result->unwound = weir_unwind_step_sum(pipeline->setup.steps.unwind);
     }
     result->unplaced_samples = aggregate ? atomic_load_explicit(&aggregate->unplaced, memory_order_relaxed) : 0;
 }

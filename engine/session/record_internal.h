@@ -66,7 +66,6 @@ struct weir_recording {
     struct weir_targets targets;
     struct weir_off_cpu *off_cpu;             /* owned; NULL: without --off-cpu */
     struct weir_unwind_supply *unwind_supply; /* owned; NULL: the plan does not unwind */
-    struct weir_unwind_source unwind_source;  /* that of the supply */
     struct weir_data_path path;
     struct weir_event_toggle toggle;
     struct weir_snapshots snapshots;

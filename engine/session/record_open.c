@@ -276,10 +276,7 @@ static int make_unwind_supply(struct weir_recording *recording, struct weir_erro
     if (!recording->plan.unwinds)
         return 0;
     int result = weir_unwind_supply_new(&recording->unwind_supply, &(struct weir_file_opener_setup){.open = NULL});
-    if (result < 0)
-        return weir_error_set_errno(err, result, "cannot set up the unwinding of stacks");
-    recording->unwind_source = weir_unwind_supply_source(recording->unwind_supply);
-    return 0;
+    return result < 0 ? weir_error_set_errno(err, result, "cannot set up the unwinding of stacks") : 0;
 }
 
 int weir_recording_open(struct weir_recording *recording, struct weir_error *err)
@@ -299,7 +296,7 @@ int weir_recording_open(struct weir_recording *recording, struct weir_error *err
                             .clock = &weir_clock_monotonic,
                             .targets = &recording->targets,
                             .off_cpu = recording->off_cpu,
-                            .unwind_source = recording->unwind_supply ? &recording->unwind_source : NULL,
+                            .unwind_source = weir_unwind_supply_source(recording->unwind_supply),
                             .pins_readers = weir_topology_is_this_machine(recording->machine.topology),
                             .while_waiting = while_waiting,
                             .waiting_ctx = recording,

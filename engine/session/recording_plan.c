@@ -13,6 +13,7 @@
 #include "engine/session/record_modes.h"
 #include "engine/session/recording_plan_internal.h"
 #include "topology/plan_housekeeping.h"
+#include "unwind/machine.h"
 
 bool weir_recording_plan_has_tasks(const struct weir_record_options *options)
 {

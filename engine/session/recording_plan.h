@@ -16,10 +16,7 @@
 #include "base/cpuset.h"
 #include "base/error.h"
 #include "engine/aux/aux_events.h"
-#include "engine/drain/aggregate.h"
 #include "engine/drain/chunk_stage.h"
-#include "engine/drain/join_step.h"
-#include "engine/drain/unwind_step.h"
 #include "engine/events/event_list.h"
 #include "engine/events/targets.h"
 #include "engine/modes/modes.h"
@@ -89,15 +86,10 @@ uint64_t weir_recording_plan_places(const struct weir_recording_plan *plan);
 /* Returns the number of CPUs with side events only, with late ones. */
 uint64_t weir_recording_plan_side_only_cpus(const struct weir_recording_plan *plan);
 
-/* What the steps of the stage need; borrowed. NULL: the recording does not have that step. */
-struct weir_stage_steps {
-    const struct weir_join_step *join;
-    const struct weir_unwind_step *unwind;
-    const struct weir_aggregate *aggregate;
-};
+struct weir_stage_steps;
 
-/* Returns the setup of the stage in front of the writer, which borrows the steps; zeros: there is none. steps NULL: the
- * setup tells the memory of a stage, and makes none. */
+/* Returns the setup of the stage in front of the writer, which borrows what the steps work with; zeros: there is none.
+ * steps NULL: the setup tells the memory of a stage, and makes none. */
 struct weir_chunk_stage_setup weir_recording_plan_stage(const struct weir_recording_plan *plan,
                                                         const struct weir_stage_steps *steps);
 

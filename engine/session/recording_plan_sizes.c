@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "engine/drain/chunk.h"
 #include "engine/drain/chunk_stage.h"
+#include "engine/drain/pipeline.h"
 #include "engine/drain/retention.h"
 #include "engine/events/cgroup.h"
 #include "engine/events/event_set.h"

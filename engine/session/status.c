@@ -215,14 +215,14 @@ void weir_status_append(const struct weir_status_sources *sources, bool places, 
     weir_buf_printf(out, "\"pool\":{\"bytes\":%" PRIu64 ",\"used_bytes\":%" PRIu64 "},", plan->buffer_bytes,
                     (uint64_t)weir_pool_used_count(pool) * pool->chunk_bytes);
     append_output(&pipeline->writer, out);
-    if (pipeline->setup.join) {
-        const struct weir_joined_sum sum = weir_join_step_sum(pipeline->setup.join);
+    if (pipeline->setup.steps.join) {
+        const struct weir_joined_sum sum = weir_join_step_sum(pipeline->setup.steps.join);
         weir_buf_printf(out, "\"joined\":");
         weir_joined_append_json(&sum, out);
         weir_buf_append_u8(out, ',');
     }
-    if (pipeline->setup.unwind) {
-        const struct weir_unwound_sum sum = weir_unwind_step_sum(pipeline->setup.unwind);
+    if (pipeline->setup.steps.unwind) {
+        const struct weir_unwound_sum sum = weir_unwind_step_sum(pipeline->setup.steps.unwind);
         weir_buf_printf(out, "\"unwound\":");
         weir_unwound_append_json(&sum, out);
         weir_buf_append_u8(out, ',');

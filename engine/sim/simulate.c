@@ -56,10 +56,9 @@ struct simulation {
     struct weir_sim_producers *producers;
     struct weir_sim_stage stage;
     struct weir_sim_stack *stack; /* owned; of the kind unwind; NULL: none */
-    struct weir_unwind_source unwind_source;
-    int done_fd;         /* owned */
-    uint64_t random;     /* state of the random times of snapshots */
-    uint64_t tell_at_ns; /* the next call of options->record.watch */
+    int done_fd;                  /* owned */
+    uint64_t random;              /* state of the random times of snapshots */
+    uint64_t tell_at_ns;          /* the next call of options->record.watch */
 };
 
 /* ---- setting up ---- */
@@ -115,7 +114,6 @@ static int take_stack(struct simulation *s, struct weir_error *err)
     if (!s->plan.unwinds ||
         weir_sim_stack_new(&s->stack, STACK_FRAMES, weir_recording_plan_stage(&s->plan, NULL).workers) < 0)
         return weir_error_set(err, -ENOTSUP, "cannot take a stack for samples of the kind unwind: x86_64 only");
-    s->unwind_source = weir_sim_stack_source(s->stack);
     return 0;
 }
 
@@ -161,7 +159,7 @@ static int prepare(struct simulation *s, struct weir_error *err)
                                       .kernel = &s->kernel,
                                       .clock = &weir_clock_monotonic,
                                       .targets = &s->targets,
-                                      .unwind_source = &s->unwind_source,
+                                      .unwind_source = weir_sim_stack_source(s->stack),
                                       .pins_readers = true, /* stage() has put CPUs of this machine into the plan */
                                   });
     return 0;
