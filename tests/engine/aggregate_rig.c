@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/bytes.h"
+#include "tests/engine/chunk_append.h"
 
 #define SAMPLE_TYPE                                                                               \
     (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | \
@@ -60,12 +61,6 @@ void aggregate_rig_fini(struct aggregate_rig *rig)
     weir_aggregate_fini(&rig->aggregate);
 }
 
-static void append(struct weir_chunk *chunk, const void *data, size_t bytes)
-{
-    memcpy(chunk->data + chunk->used, data, bytes);
-    chunk->used += (uint32_t)bytes;
-}
-
 void aggregate_rig_append_sample(struct weir_chunk *chunk, const struct aggregate_sample *sample)
 {
     const struct fixed fixed = {
@@ -80,10 +75,10 @@ void aggregate_rig_append_sample(struct weir_chunk *chunk, const struct aggregat
         .period = sample->period,
         .frames = sample->frames,
     };
-    append(chunk, &fixed, sizeof(fixed));
+    chunk_append(chunk, &fixed, sizeof(fixed));
     for (unsigned i = 0; i < sample->frames; i++)
-        append(chunk, &(uint64_t){sample->ip + i}, sizeof(uint64_t));
-    append(chunk, &sample->weight, sizeof(sample->weight));
+        chunk_append_word(chunk, sample->ip + i);
+    chunk_append_word(chunk, sample->weight);
 }
 
 void aggregate_rig_append_comm(struct weir_chunk *chunk, uint32_t pid, uint32_t tid, uint64_t time_ns)
@@ -97,7 +92,7 @@ void aggregate_rig_append_comm(struct weir_chunk *chunk, uint32_t pid, uint32_t 
         .own_tid = tid,
         .time_ns = time_ns,
     };
-    append(chunk, &comm, sizeof(comm));
+    chunk_append(chunk, &comm, sizeof(comm));
 }
 
 int aggregate_rig_next(const struct weir_chunk *chunk, uint32_t *at, struct aggregate_sample *sample)

@@ -5,6 +5,7 @@
 
 #include "format/bytes.h"
 #include "format/perf_file.h"
+#include "tests/engine/chunk_append.h"
 
 #define COMMON (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
@@ -51,17 +52,6 @@ void join_rig_fini(struct join_rig *rig)
     weir_join_step_fini(&rig->step);
 }
 
-static void append(struct weir_chunk *chunk, const void *data, size_t bytes)
-{
-    memcpy(chunk->data + chunk->used, data, bytes);
-    chunk->used += (uint32_t)bytes;
-}
-
-static void append_word(struct weir_chunk *chunk, uint64_t word)
-{
-    append(chunk, &word, sizeof(word));
-}
-
 void join_rig_append(struct weir_chunk *chunk, const struct join_sample *sample)
 {
     unsigned tail = sample->cookie == 0 ? 0 : sample->has_no_cookie ? 1 : 2;
@@ -77,16 +67,16 @@ void join_rig_append(struct weir_chunk *chunk, const struct join_sample *sample)
         .cpu = sample->cpu,
         .frames = words,
     };
-    append(chunk, &fixed, sizeof(fixed));
+    chunk_append(chunk, &fixed, sizeof(fixed));
     if (sample->kernel > 0)
-        append_word(chunk, (uint64_t)PERF_CONTEXT_KERNEL);
+        chunk_append_word(chunk, (uint64_t)PERF_CONTEXT_KERNEL);
     for (unsigned i = 0; i < sample->kernel; i++)
-        append_word(chunk, JOIN_RIG_KERNEL + i);
+        chunk_append_word(chunk, JOIN_RIG_KERNEL + i);
     if (tail > 0)
-        append_word(chunk, WEIR_CONTEXT_USER_DEFERRED);
+        chunk_append_word(chunk, WEIR_CONTEXT_USER_DEFERRED);
     if (tail > 1)
-        append_word(chunk, sample->cookie);
-    append_word(chunk, 3); /* the weight */
+        chunk_append_word(chunk, sample->cookie);
+    chunk_append_word(chunk, 3); /* the weight */
 }
 
 void join_rig_append_record(struct weir_chunk *chunk, uint32_t tid, uint64_t cookie, uint64_t first_frame,
@@ -97,12 +87,12 @@ void join_rig_append_record(struct weir_chunk *chunk, uint32_t tid, uint64_t coo
         .type = WEIR_RECORD_CALLCHAIN_DEFERRED,
         .misc = PERF_RECORD_MISC_USER,
         .size = (uint16_t)(sizeof(header) + (2 + frames) * sizeof(uint64_t) + sizeof(trailer))};
-    append(chunk, &header, sizeof(header));
-    append_word(chunk, cookie);
-    append_word(chunk, frames);
+    chunk_append(chunk, &header, sizeof(header));
+    chunk_append_word(chunk, cookie);
+    chunk_append_word(chunk, frames);
     for (unsigned i = 0; i < frames; i++)
-        append_word(chunk, first_frame + i);
-    append(chunk, &trailer, sizeof(trailer));
+        chunk_append_word(chunk, first_frame + i);
+    chunk_append(chunk, &trailer, sizeof(trailer));
 }
 
 int join_rig_next(const struct weir_chunk *chunk, uint32_t *at, struct joined *sample)

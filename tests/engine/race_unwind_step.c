@@ -4,30 +4,20 @@
  * plain program, so that it also runs under ThreadSanitizer.
  */
 #include <linux/perf_event.h>
-#include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "engine/drain/chunk_stage.h"
+#include "tests/engine/step_race.h"
 #include "tests/engine/unwind_rig.h"
-
-#define WORKERS     3u
-#define CHUNK_BYTES (64u * 1024)
-#define CHUNKS      16u
-#define SUBMITS     400u
 
 struct race {
     struct unwind_rig rig;
-    struct weir_chunk_stage stage;
-    struct weir_chunk chunks[CHUNKS];
-    uint8_t *data;
-    uint64_t submitted, completed, made, found, frames;
+    uint64_t made, found, frames;
 };
 
-static void fill(struct race *race, struct weir_chunk *chunk)
+static void fill(void *ctx, struct weir_chunk *chunk)
 {
-    chunk->used = 0;
-    for (uint64_t time_ns = 1000; chunk->used < CHUNK_BYTES - 2048; time_ns++, race->made++) {
+    struct race *race = ctx;
+    for (uint64_t time_ns = 1000; chunk->used < STEP_RACE_CHUNK_BYTES - 2048; time_ns++, race->made++) {
         const struct unwind_sample sample = {.pid = UNWIND_RIG_PID,
                                              .time_ns = time_ns,
                                              .ip = UNWIND_RIG_LEAF,
@@ -37,31 +27,16 @@ static void fill(struct race *race, struct weir_chunk *chunk)
     }
 }
 
-static void take(struct race *race, const struct weir_chunk_stage_result *result)
+static void take(void *ctx, const struct weir_chunk_stage *stage, const struct weir_chunk_stage_result *result,
+                 uint64_t number)
 {
+    struct race *race = ctx;
+    (void)stage, (void)number;
     struct unwound sample;
     int next;
     for (uint32_t at = 0; (next = unwind_rig_next(result->chunk, &at, &sample)) >= 0;) {
         race->found += (uint64_t)next;
         race->frames += next > 0 ? sample.frames - 1 : 0;
-    }
-    weir_chunk_stage_complete(&race->stage, result->chunk);
-    race->completed++;
-}
-
-static void run(struct race *race)
-{
-    struct weir_chunk_stage_result result;
-    while (race->completed < SUBMITS) {
-        while (race->submitted < SUBMITS && race->submitted - race->completed < CHUNKS) {
-            struct weir_chunk *chunk = &race->chunks[race->submitted % CHUNKS];
-            fill(race, chunk);
-            weir_chunk_stage_submit(&race->stage, chunk, race->submitted++ % 4 == 3);
-            weir_chunk_stage_kick(&race->stage);
-        }
-        while (weir_chunk_stage_next(&race->stage, &result))
-            take(race, &result);
-        sched_yield();
     }
 }
 
@@ -74,7 +49,7 @@ static bool check(const struct race *race)
     bool balances = race->found == race->made && ends == race->made &&
                     weir_unwind_step_count(step, WEIR_UNWIND_COUNT_SAMPLES) == race->made &&
                     weir_unwind_step_count(step, WEIR_UNWIND_COUNT_FRAMES) == race->frames &&
-                    atomic_load(&race->rig.opens) <= 2 * WORKERS;
+                    atomic_load(&race->rig.opens) <= 2 * STEP_RACE_WORKERS;
     printf("%llu samples, %llu of them came out with %llu frames, %u files opened: %s\n",
            (unsigned long long)race->made, (unsigned long long)race->found, (unsigned long long)race->frames,
            atomic_load(&race->rig.opens), balances ? "holds" : "FAILED");
@@ -84,27 +59,16 @@ static bool check(const struct race *race)
 int main(void)
 {
     static struct race race;
-    struct weir_error err = {0};
-    race.data = calloc(CHUNKS, CHUNK_BYTES);
-    if (!race.data || !unwind_rig_init(&race.rig, WORKERS))
+    if (!unwind_rig_init(&race.rig, STEP_RACE_WORKERS))
         return 1;
-    for (unsigned i = 0; i < CHUNKS; i++)
-        race.chunks[i].data = race.data + (size_t)i * CHUNK_BYTES;
-    const struct weir_chunk_stage_setup setup = {
-        .rewriters = {weir_unwind_step_rewriter(&race.rig.step)},
-        .rewriter_count = 1,
-        .workers = WORKERS,
-        .chunk_bytes = CHUNK_BYTES,
+    const struct step_race frame = {
+        .step = weir_unwind_step_rewriter(&race.rig.step),
+        .pressed_every = 4,
+        .fill = fill,
+        .take = take,
+        .ctx = &race,
     };
-    if (weir_chunk_stage_init(&race.stage, &setup, &err) < 0 || weir_chunk_stage_start(&race.stage, &err) < 0) {
-        printf("cannot set up: %s\n", err.what);
-        return 1;
-    }
-    run(&race);
-    weir_chunk_stage_stop(&race.stage);
-    bool balances = check(&race);
-    weir_chunk_stage_fini(&race.stage);
+    bool balances = step_race_run(&frame) && check(&race);
     unwind_rig_fini(&race.rig);
-    free(race.data);
     return balances ? 0 : 1;
 }

@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "format/bytes.h"
+#include "tests/engine/chunk_append.h"
 #include "tests/unwind/tables.h"
 #include "unwind/unwound_sample.h"
 
@@ -109,32 +110,21 @@ void unwind_rig_fini(struct unwind_rig *rig)
 
 /* ---- samples ---- */
 
-static void append(struct weir_chunk *chunk, const void *data, size_t bytes)
-{
-    memcpy(chunk->data + chunk->used, data, bytes);
-    chunk->used += (uint32_t)bytes;
-}
-
-static void append_word(struct weir_chunk *chunk, uint64_t word)
-{
-    append(chunk, &word, sizeof(word));
-}
-
 /* The leaf's return address; then for each caller its saved frame pointer, which is the address of the next pair, and
  * the return address behind it. */
 static void append_stack(struct weir_chunk *chunk, const struct unwind_sample *sample)
 {
     unsigned words = sample->stack_words > 0 ? sample->stack_words : 2 * sample->depth + 2;
-    append_word(chunk, words * WORD);
+    chunk_append_word(chunk, words * WORD);
     for (unsigned i = 0; i < words; i++) {
         uint64_t word = sample->depth > 1 ? CALLER : OUTERMOST; /* of the leaf */
         if (i % 2 == 1)
             word = UNWIND_RIG_STACK + (sample->is_cycle && i == 3 ? 1 : i + 2) * WORD;
         else if (i > 0)
             word = i / 2 + 1 < sample->depth ? CALLER : OUTERMOST;
-        append_word(chunk, word);
+        chunk_append_word(chunk, word);
     }
-    append_word(chunk, words * WORD);
+    chunk_append_word(chunk, words * WORD);
 }
 
 void unwind_rig_append(struct weir_chunk *chunk, const struct unwind_sample *sample)
@@ -149,20 +139,20 @@ void unwind_rig_append(struct weir_chunk *chunk, const struct unwind_sample *sam
         .cpu = sample->cpu,
         .period = 7,
     };
-    append(chunk, &fixed, sizeof(fixed));
+    chunk_append(chunk, &fixed, sizeof(fixed));
     if (sample->cpu == 0) {
-        append_word(chunk, sample->kernel > 0 ? sample->kernel + 1 : 0);
+        chunk_append_word(chunk, sample->kernel > 0 ? sample->kernel + 1 : 0);
         for (unsigned i = 0; sample->kernel > 0 && i <= sample->kernel; i++)
-            append_word(chunk, i == 0 ? (uint64_t)PERF_CONTEXT_KERNEL : UNWIND_RIG_KERNEL + i);
-        append_word(chunk, sample->abi);
+            chunk_append_word(chunk, i == 0 ? (uint64_t)PERF_CONTEXT_KERNEL : UNWIND_RIG_KERNEL + i);
+        chunk_append_word(chunk, sample->abi);
         const uint64_t regs[] = {sample->has_no_frame ? 0 : UNWIND_RIG_STACK + WORD, UNWIND_RIG_STACK, sample->ip};
         if (sample->abi != PERF_SAMPLE_REGS_ABI_NONE)
-            append(chunk, regs, sizeof(regs));
+            chunk_append(chunk, regs, sizeof(regs));
         if (sample->abi != PERF_SAMPLE_REGS_ABI_NONE)
             append_stack(chunk, sample);
         else
-            append_word(chunk, 0);
-        append_word(chunk, 3); /* the weight */
+            chunk_append_word(chunk, 0);
+        chunk_append_word(chunk, 3); /* the weight */
     }
     fixed.header.size = (uint16_t)(chunk->used - start);
     memcpy(chunk->data + start, &fixed, sizeof(fixed));

@@ -15,9 +15,9 @@
 #include "base/bits.h"
 #include "tests/engine/unwind_rig.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/record_counts.h"
 
 #define CHUNK_BYTES (64u * 1024)
-#define TYPES       32u
 
 /* The worker stays for all runs, as it is large; each run has another file. */
 struct fixture {
@@ -25,10 +25,6 @@ struct fixture {
     struct weir_chunk_rewriter step;
     void *worker;
     uint8_t data[CHUNK_BYTES];
-};
-
-struct seen {
-    uint64_t records[TYPES];
 };
 
 static void *init(void)
@@ -48,20 +44,6 @@ static void fini(void *object)
     unwind_rig_fini(&fixture->rig);
 }
 
-/* Returns the bytes of the whole records at the beginning. */
-static uint32_t count(const uint8_t *data, size_t bytes, struct seen *seen)
-{
-    struct perf_event_header header;
-    uint32_t at = 0;
-    for (; bytes - at >= sizeof(header); at += header.size) {
-        memcpy(&header, data + at, sizeof(header));
-        if (header.size < sizeof(header) || header.size % 8 != 0 || header.size > bytes - at)
-            break;
-        seen->records[header.type % TYPES]++;
-    }
-    return at;
-}
-
 static uint64_t counted(const struct fixture *fixture, enum weir_unwind_count count)
 {
     return weir_unwind_step_count(&fixture->rig.step, count);
@@ -71,7 +53,7 @@ static void run(void *object, const uint8_t *data, size_t bytes)
 {
     struct fixture *fixture = object;
     struct unwind_rig *rig = &fixture->rig;
-    struct seen before = {{0}}, after = {{0}};
+    struct record_counts before = {{0}}, after = {{0}};
     uint16_t head[2];
     if (bytes < sizeof(head))
         return;
@@ -87,16 +69,16 @@ static void run(void *object, const uint8_t *data, size_t bytes)
 
     struct weir_chunk chunk = {.data = fixture->data, .capacity = CHUNK_BYTES};
     memcpy(chunk.data, data + sizeof(head) + table_bytes, weir_min_u64(rest, CHUNK_BYTES));
-    chunk.used = count(chunk.data, weir_min_u64(rest, CHUNK_BYTES), &before);
+    chunk.used = record_counts_add(&before, chunk.data, weir_min_u64(rest, CHUNK_BYTES));
     uint32_t used = chunk.used;
     fixture->step.rewrite(fixture->worker, &chunk, head[1] & 1);
 
-    weir_assert(chunk.used <= used && count(chunk.data, chunk.used, &after) == chunk.used);
+    weir_assert(chunk.used <= used && record_counts_add(&after, chunk.data, chunk.used) == chunk.used);
     weir_assert(memcmp(&before, &after, sizeof(before)) == 0);
     weir_assert(atomic_load(&rig->opens) - opens <= 2 && atomic_load(&rig->waits) - waits <= 1);
     samples = counted(fixture, WEIR_UNWIND_COUNT_SAMPLES) - samples;
     sorted = counted(fixture, WEIR_UNWIND_COUNT_UNWOUND) + counted(fixture, WEIR_UNWIND_COUNT_MALFORMED) - sorted;
-    weir_assert(sorted <= samples && samples <= before.records[PERF_RECORD_SAMPLE]);
+    weir_assert(sorted <= samples && samples <= before.of[PERF_RECORD_SAMPLE]);
 }
 
 const struct fuzz_target fuzz_target = {.init = init, .run = run, .fini = fini};
