@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "base/read_whole.h"
 #include "format/elf_file.h"
 
 #define NOTES_BYTES_MAX (64u * 1024) /* of one segment: build ids stand at the front of far less */
@@ -66,10 +67,10 @@ struct notes_of_file {
 static int read_notes(struct notes_of_file *file, const struct weir_elf_entry *entry, struct weir_build_id *id)
 {
     uint8_t notes[NOTES_BYTES_MAX];
-    if (entry->bytes == 0 || entry->bytes > sizeof(notes) || entry->bytes > file->left || entry->offset > INT64_MAX)
+    if (entry->bytes == 0 || entry->bytes > sizeof(notes) || entry->bytes > file->left)
         return -ENODATA;
     file->left -= entry->bytes;
-    if (pread(file->head.fd, notes, entry->bytes, (off_t)entry->offset) != (ssize_t)entry->bytes)
+    if (!weir_read_exactly_at(file->head.fd, notes, entry->bytes, entry->offset))
         return -ENODATA;
     return weir_build_id_of_notes(notes, entry->bytes, entry->align == 8 ? 8 : 4, id);
 }
@@ -101,12 +102,9 @@ static int read_notes_file(int dir_fd, const char *path, struct weir_build_id *i
     if (fd < 0)
         return -errno;
     uint8_t notes[4096];
-    size_t used = 0;
-    ssize_t got;
-    while (used < sizeof(notes) && (got = read(fd, notes + used, sizeof(notes) - used)) > 0)
-        used += (size_t)got;
+    ssize_t got = weir_read_whole(fd, notes, sizeof(notes));
     close(fd);
-    return weir_build_id_of_notes(notes, used, 4, id);
+    return got < 0 ? (int)got : weir_build_id_of_notes(notes, (size_t)got, 4, id);
 }
 
 int weir_build_id_of_kernel(const char *sys_root, struct weir_build_id *id)

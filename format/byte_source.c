@@ -1,4 +1,4 @@
-/* Files and streams behind one small interface. One thread per source. read(2), pread(2), EINTR retried. */
+/* Files and streams behind one small interface. One thread per source. */
 #include "format/byte_source.h"
 
 #include <errno.h>
@@ -65,32 +65,4 @@ void weir_byte_source_close(struct weir_byte_source *source)
         close(source->fd);
     if (source)
         source->fd = -1;
-}
-
-ssize_t weir_byte_source_read_at(const struct weir_byte_source *source, uint64_t offset, void *data, size_t bytes)
-{
-    size_t done = 0;
-    while (done < bytes && offset + done <= INT64_MAX) {
-        ssize_t count = pread(source->fd, (uint8_t *)data + done, bytes - done, (off_t)(offset + done));
-        if (count < 0 && errno != EINTR)
-            return -errno;
-        if (count == 0)
-            break;
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return (ssize_t)done;
-}
-
-ssize_t weir_byte_source_read(const struct weir_byte_source *source, void *data, size_t bytes)
-{
-    size_t done = 0;
-    while (done < bytes) {
-        ssize_t count = read(source->fd, (uint8_t *)data + done, bytes - done);
-        if (count < 0 && errno != EINTR)
-            return -errno;
-        if (count == 0)
-            break;
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return (ssize_t)done;
 }

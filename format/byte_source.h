@@ -1,7 +1,7 @@
 /*
  * The source of a recording's bytes: a regular file, read at any offset, or a stream (FIFO, pipe, socket, terminal),
- * read once. Files are read with pread(2) and never mapped: a file that shrinks meanwhile ends early and does not kill
- * the process by SIGBUS. One thread; all functions but close may block as read(2) does.
+ * read once. Files are read by base/read_whole.h and never mapped: a file that shrinks meanwhile ends early and does
+ * not kill the process by SIGBUS. One thread; all functions but close may block as open(2) does.
  */
 #ifndef WEIR_FORMAT_BYTE_SOURCE_H
 #define WEIR_FORMAT_BYTE_SOURCE_H
@@ -15,7 +15,7 @@
 #include "base/error.h"
 
 struct weir_byte_source {
-    int fd;              /* -1: closed */
+    int fd;              /* to be read; -1: closed */
     bool is_owned;       /* fd is closed with the source; false: standard input */
     bool is_file;        /* a regular file: it has a size, and any offset can be read */
     uint64_t file_bytes; /* size at opening; 0 unless is_file */
@@ -35,11 +35,5 @@ int weir_byte_source_adopt(struct weir_byte_source *source, int fd, const char *
 
 /* Closes the source's fd if it is owned. A zeroed struct with fd -1, and NULL, are allowed. */
 void weir_byte_source_close(struct weir_byte_source *source);
-
-/* Reads `bytes` bytes at offset of a file; fewer only at the file's end. Returns the count, or -errno. */
-ssize_t weir_byte_source_read_at(const struct weir_byte_source *source, uint64_t offset, void *data, size_t bytes);
-
-/* Reads the next `bytes` bytes of a stream; fewer only at its end. Returns the count, or -errno. */
-ssize_t weir_byte_source_read(const struct weir_byte_source *source, void *data, size_t bytes);
 
 #endif

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/read_whole.h"
+
 /* A number of a structure that 32-bit and 64-bit files have in two forms. */
 #define NUMBER(head, data, structure, field)                                                                    \
     ((head)->is_64 ? load((data) + offsetof(Elf64_##structure, field), sizeof(((Elf64_##structure *)0)->field)) \
@@ -21,18 +23,13 @@ static uint64_t load(const uint8_t *data, size_t bytes)
     return value;
 }
 
-/* Whether there were as many. */
-static bool read_at(int fd, void *data, size_t bytes, uint64_t offset)
-{
-    return offset <= INT64_MAX && pread(fd, data, bytes, (off_t)offset) == (ssize_t)bytes;
-}
-
 static bool read_entry(const struct weir_elf_head *head, const struct weir_elf_table *table, uint64_t number,
                        uint8_t *data, size_t bytes)
 {
     uint64_t offset;
     return number < table->count && number < WEIR_ELF_ENTRIES_MAX &&
-           !__builtin_add_overflow(table->offset, number * bytes, &offset) && read_at(head->fd, data, bytes, offset);
+           !__builtin_add_overflow(table->offset, number * bytes, &offset) &&
+           weir_read_exactly_at(head->fd, data, bytes, offset);
 }
 
 /* Numbers that the head has no room for stand in the first section. */
@@ -41,7 +38,8 @@ static void read_counts(struct weir_elf_head *head, const uint8_t *data)
     uint8_t first[sizeof(Elf64_Shdr)];
     head->segments = (struct weir_elf_table){NUMBER(head, data, Ehdr, e_phoff), NUMBER(head, data, Ehdr, e_phnum)};
     head->sections = (struct weir_elf_table){NUMBER(head, data, Ehdr, e_shoff), NUMBER(head, data, Ehdr, e_shnum)};
-    bool has_first = head->sections.offset != 0 && read_at(head->fd, first, BYTES(head, Shdr), head->sections.offset);
+    bool has_first =
+        head->sections.offset != 0 && weir_read_exactly_at(head->fd, first, BYTES(head, Shdr), head->sections.offset);
     if (has_first && head->sections.count == 0)
         head->sections.count = NUMBER(head, first, Shdr, sh_size);
     if (has_first && head->segments.count == PN_XNUM)
@@ -106,7 +104,7 @@ bool weir_elf_section_is(const struct weir_elf_head *head, const struct weir_elf
     size_t bytes = strlen(name) + 1;
     return bytes <= sizeof(text) && weir_elf_section(head, head->names, &names) && section->name < names.bytes &&
            bytes <= names.bytes - section->name && names.offset <= (uint64_t)INT64_MAX - section->name &&
-           read_at(head->fd, text, bytes, names.offset + section->name) && memcmp(text, name, bytes) == 0;
+           weir_read_exactly_at(head->fd, text, bytes, names.offset + section->name) && memcmp(text, name, bytes) == 0;
 }
 
 Elf *weir_elf_begin(int fd)

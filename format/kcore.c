@@ -19,6 +19,7 @@
 
 #include "base/bits.h"
 #include "base/remedy.h"
+#include "base/write_whole.h"
 #include "format/kcore_ranges.h"
 #include "format/line_source.h"
 
@@ -93,21 +94,6 @@ static int make_file(const struct copying *copying, const char *name)
     return fd < 0 ? -errno : fd;
 }
 
-static int write_at(int fd, const char *data, size_t bytes, uint64_t at)
-{
-    while (bytes > 0) {
-        ssize_t written = pwrite(fd, data, bytes, (off_t)at);
-        if (written < 0 && errno != EINTR)
-            return -errno;
-        if (written > 0) {
-            data += written;
-            bytes -= (size_t)written;
-            at += (uint64_t)written;
-        }
-    }
-    return 0;
-}
-
 /* As much as there is, up to bytes; a file of proc gives less than was asked for at any place. */
 static ssize_t read_some(int fd, char *data, size_t bytes)
 {
@@ -123,15 +109,13 @@ static ssize_t read_some(int fd, char *data, size_t bytes)
 static int copy_text(int from, int to)
 {
     char block[BLOCK_BYTES];
-    uint64_t at = 0;
     for (;;) {
         ssize_t got = read_some(from, block, sizeof(block));
         if (got <= 0)
             return (int)got;
-        int result = write_at(to, block, (size_t)got, at);
+        int result = weir_write_whole(to, block, (size_t)got);
         if (result < 0)
             return result;
-        at += (uint64_t)got;
     }
 }
 
@@ -288,7 +272,8 @@ static int copy_segment(const struct copying *copying, const struct weir_kcore_s
             return got < 0 ? -errno : -ENODATA;
         for (size_t page = 0; page < (size_t)got; page += copying->page_bytes) {
             size_t bytes = weir_min_u64(copying->page_bytes, (size_t)got - page);
-            int result = weir_is_zero(block + page, bytes) ? 0 : write_at(to, block + page, bytes, at + done + page);
+            int result =
+                weir_is_zero(block + page, bytes) ? 0 : weir_write_whole_at(to, block + page, bytes, at + done + page);
             if (result < 0)
                 return result;
         }

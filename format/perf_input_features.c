@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/read_whole.h"
 #include "format/byte_order.h"
 #include "format/perf_input_internal.h"
 
@@ -49,7 +50,7 @@ int weir_perf_input_feature(const struct weir_perf_input *input, unsigned bit, s
                               input->source.path, bit, section->offset, section->size);
     void *data = weir_buf_extend(out, section->size);
     ssize_t count =
-        data ? weir_byte_source_read_at(&input->source, section->offset, data, section->size) : weir_buf_error(out);
+        data ? weir_read_whole_at(input->source.fd, data, section->size, section->offset) : weir_buf_error(out);
     if (count < 0)
         return weir_error_set_errno(err, (int)count, "cannot read feature %u of %s", bit, input->source.path);
     if ((uint64_t)count < section->size)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/read_whole.h"
 #include "format/byte_order.h"
 #include "format/bytes.h"
 #include "format/early_features.h"
@@ -30,7 +31,7 @@ static int fail_read(const struct weir_perf_input *input, int code, struct weir_
 static int read_exactly(const struct weir_perf_input *input, uint64_t offset, void *data, size_t bytes,
                         struct weir_error *err)
 {
-    ssize_t count = weir_byte_source_read_at(&input->source, offset, data, bytes);
+    ssize_t count = weir_read_whole_at(input->source.fd, data, bytes, offset);
     if (count < 0)
         return fail_read(input, (int)count, err);
     if ((size_t)count < bytes)

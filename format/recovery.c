@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "base/read_whole.h"
 #include "format/features.h"
 #include "format/head.h"
 #include "format/perf_input.h"
@@ -338,7 +339,7 @@ static bool is_blank(const struct weir_byte_source *source, uint64_t from, uint6
     uint8_t bytes[BLANK_BYTES];
     for (uint64_t at = from; at < to; at += sizeof(bytes)) {
         size_t count = weir_min_u64(to - at, sizeof(bytes));
-        if (weir_byte_source_read_at(source, at, bytes, count) != (ssize_t)count || !weir_is_zero(bytes, count))
+        if (!weir_read_exactly_at(source->fd, bytes, count, at) || !weir_is_zero(bytes, count))
             return false;
     }
     return true;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "format/bytes.h"
 #include "format/event_desc.h"
 
 #define TASK_BYTES      32u /* header, pid, ppid, tid, ptid, time: FORK and EXIT */
@@ -24,20 +25,6 @@ void weir_side_layout_init(struct weir_side_layout *layout, const struct perf_ev
         layout->time_offset = attr->sample_type & PERF_SAMPLE_TID ? 8 : 0;
 }
 
-static uint32_t u32_at(const uint8_t *data)
-{
-    uint32_t v;
-    memcpy(&v, data, sizeof(v));
-    return v;
-}
-
-static uint64_t u64_at(const uint8_t *data)
-{
-    uint64_t v;
-    memcpy(&v, data, sizeof(v));
-    return v;
-}
-
 /* The text in [offset, end) of the record when it ends in a zero there, else NULL. */
 static const char *text_at(const uint8_t *data, size_t offset, size_t end)
 {
@@ -50,10 +37,10 @@ static bool parse_task(const uint8_t *data, size_t end, struct weir_side_record 
 {
     if (end < TASK_BYTES)
         return false;
-    record->pid = (pid_t)u32_at(data + 8);
-    record->ppid = (pid_t)u32_at(data + 12);
-    record->tid = (pid_t)u32_at(data + 16);
-    record->ptid = (pid_t)u32_at(data + 20);
+    record->pid = (pid_t)weir_load_u32(data + 8);
+    record->ppid = (pid_t)weir_load_u32(data + 12);
+    record->tid = (pid_t)weir_load_u32(data + 16);
+    record->ptid = (pid_t)weir_load_u32(data + 20);
     return true;
 }
 
@@ -72,24 +59,24 @@ static bool parse_map(const uint8_t *data, size_t end, struct weir_side_record *
         return false;
     map->pid = record->pid;
     map->tid = record->tid;
-    map->start = u64_at(data + 16);
-    map->bytes = u64_at(data + 24);
-    map->page_offset = u64_at(data + 32);
+    map->start = weir_load_u64(data + 16);
+    map->bytes = weir_load_u64(data + 24);
+    map->page_offset = weir_load_u64(data + 32);
     map->cpumode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
     if (!is_second)
         return true;
-    map->protection = u32_at(data + MMAP2_PROTECTED);
-    map->flags = u32_at(data + MMAP2_PROTECTED + 4);
+    map->protection = weir_load_u32(data + MMAP2_PROTECTED);
+    map->flags = weir_load_u32(data + MMAP2_PROTECTED + 4);
     if (record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
         uint8_t size = data[MMAP2_BUILD_ID];
         record->build_id.bytes = (uint8_t)weir_min_u64(size, WEIR_BUILD_ID_MAX_BYTES);
         memcpy(record->build_id.data, data + MMAP2_BUILD_ID + 4, record->build_id.bytes);
         return true;
     }
-    map->major = u32_at(data + 40);
-    map->minor = u32_at(data + 44);
-    map->inode = u64_at(data + 48);
-    map->inode_generation = u64_at(data + 56);
+    map->major = weir_load_u32(data + 40);
+    map->minor = weir_load_u32(data + 44);
+    map->inode = weir_load_u64(data + 48);
+    map->inode_generation = weir_load_u64(data + 56);
     return true;
 }
 
@@ -101,7 +88,7 @@ static bool parse_bpf_event(const uint8_t *data, size_t end, struct weir_side_re
         return false;
     memcpy(&type, data + 8, sizeof(type));
     record->pid = record->tid = -1; /* of no task */
-    record->bpf_program = type == PERF_BPF_EVENT_PROG_LOAD ? u32_at(data + 12) : 0;
+    record->bpf_program = type == PERF_BPF_EVENT_PROG_LOAD ? weir_load_u32(data + 12) : 0;
     return true;
 }
 
@@ -110,7 +97,7 @@ static bool parse_lost(const uint8_t *data, size_t end, struct weir_side_record 
     if (end < LOST_BYTES)
         return false;
     record->pid = record->tid = -1; /* of nobody knows which */
-    record->lost = u64_at(data + 16);
+    record->lost = weir_load_u64(data + 16);
     return true;
 }
 
@@ -118,8 +105,8 @@ static bool parse_body(const uint8_t *data, size_t end, struct weir_side_record 
 {
     if (end < COMM_OFFSET)
         return false;
-    record->pid = (pid_t)u32_at(data + 8);
-    record->tid = (pid_t)u32_at(data + 12);
+    record->pid = (pid_t)weir_load_u32(data + 8);
+    record->tid = (pid_t)weir_load_u32(data + 12);
     switch (record->type) {
     case PERF_RECORD_FORK:
     case PERF_RECORD_EXIT:
@@ -157,6 +144,6 @@ int weir_side_record_parse(const struct weir_side_layout *layout, const uint8_t 
         return header.size;
     }
     if (layout->time_offset + 8 <= layout->trailer_bytes)
-        record->time_ns = u64_at(data + end + layout->time_offset);
+        record->time_ns = weir_load_u64(data + end + layout->time_offset);
     return header.size;
 }

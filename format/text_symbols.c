@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/read_whole.h"
 #include "format/bytes.h"
 #include "format/line_source.h"
 
@@ -115,20 +115,15 @@ int weir_symbols_of_perf_map(struct weir_symbols *symbols, int fd)
          */
 #define JIT_NAME_BYTES 512u
 
-static bool read_at(int fd, void *data, size_t bytes, uint64_t offset)
-{
-    return offset <= INT64_MAX && pread(fd, data, bytes, (off_t)offset) == (ssize_t)bytes;
-}
-
 /* One CODE_LOAD record, whose code is not read. */
 static int add_jit_load(struct weir_symbols *symbols, int fd, uint64_t offset, uint64_t bytes)
 {
     uint8_t fixed[JIT_LOAD_BYTES];
     char name[JIT_NAME_BYTES];
-    if (bytes <= sizeof(fixed) || !read_at(fd, fixed, sizeof(fixed), offset))
+    if (bytes <= sizeof(fixed) || !weir_read_exactly_at(fd, fixed, sizeof(fixed), offset))
         return 0;
     size_t room = bytes - sizeof(fixed) < sizeof(name) - 1 ? (size_t)(bytes - sizeof(fixed)) : sizeof(name) - 1;
-    if (!read_at(fd, name, room, offset + sizeof(fixed)))
+    if (!weir_read_exactly_at(fd, name, room, offset + sizeof(fixed)))
         return 0;
     name[room] = '\0';
     if (name[0] == '\0')
@@ -145,11 +140,11 @@ static int add_jit_load(struct weir_symbols *symbols, int fd, uint64_t offset, u
 int weir_symbols_of_jitdump(struct weir_symbols *symbols, int fd)
 {
     uint8_t head[JIT_HEAD_BYTES], record[JIT_RECORD_BYTES];
-    if (!read_at(fd, head, sizeof(head), 0) || weir_load_u32(head) != JIT_MAGIC)
+    if (!weir_read_exactly_at(fd, head, sizeof(head), 0) || weir_load_u32(head) != JIT_MAGIC)
         return -ENODATA;
     uint64_t offset = weir_load_u32(head + 8);
     int result = 0;
-    while (result == 0 && read_at(fd, record, sizeof(record), offset)) {
+    while (result == 0 && weir_read_exactly_at(fd, record, sizeof(record), offset)) {
         uint32_t bytes = weir_load_u32(record + 4);
         if (bytes < sizeof(record))
             break;

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/read_whole.h"
+
 #define PATH_FORMAT(format_index) __attribute__((format(printf, format_index, 0)))
 
 void weir_sysroot_init(struct weir_sysroot *root, const char *path)
@@ -46,20 +48,9 @@ static ssize_t read_head(const char *path, char *data, size_t bytes)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    size_t used = 0;
-    ssize_t got = 1;
-    while (got != 0 && used < bytes) {
-        got = read(fd, data + used, bytes - used);
-        if (got < 0 && errno != EINTR) {
-            got = -errno;
-            close(fd);
-            return got;
-        }
-        if (got > 0)
-            used += (size_t)got;
-    }
+    ssize_t got = weir_read_whole(fd, data, bytes);
     close(fd);
-    return (ssize_t)used;
+    return got;
 }
 
 PATH_FORMAT(2)

@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #ifdef WEIR_ZLIB
 #include <zlib.h>
 #endif
 
+#include "base/read_whole.h"
 #include "format/elf_file.h"
 
 #define SECTIONS_MAX 1024u /* that are looked at; programs have some dozens */
@@ -20,23 +20,6 @@ static void read_segments(struct weir_unwind_table *table, const struct weir_elf
             table->segments[table->segment_count++] =
                 (struct weir_unwind_segment){segment.offset, segment.bytes, segment.address};
     }
-}
-
-/* Reads bytes of the file; fewer where it ends early. -errno of pread(2). */
-static ssize_t read_bytes(const struct weir_elf_head *head, const struct weir_elf_entry *entry, uint8_t *data)
-{
-    size_t used = 0;
-    while (used < entry->bytes) {
-        ssize_t got = pread(head->fd, data + used, entry->bytes - used, (off_t)(entry->offset + used));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -errno;
-        if (got == 0)
-            break;
-        used += (size_t)got;
-    }
-    return (ssize_t)used;
 }
 
 #ifdef WEIR_ZLIB
@@ -87,7 +70,7 @@ static int read_section(struct weir_cfi_section *section, const struct weir_elf_
     section->data = malloc(entry->bytes);
     if (!section->data)
         return -ENOMEM;
-    ssize_t got = read_bytes(head, entry, section->data);
+    ssize_t got = weir_read_whole_at(head->fd, section->data, entry->bytes, entry->offset);
     if (got < 0)
         return (int)got;
     section->bytes = (size_t)got;

@@ -11,17 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/bytes.h"
 #include "format/perf_file.h"
 #include "format/zstd_stream.h"
 
 #define ROOM_BYTES (4u << 20)
-
-static uint64_t u64_at(const uint8_t *at)
-{
-    uint64_t v;
-    memcpy(&v, at, sizeof(v));
-    return v;
-}
 
 /* Of a recording that is compressed: pieces of records wait for their rest. */
 struct expansion {
@@ -85,9 +79,9 @@ static int walk(const uint8_t *data, uint64_t bytes, struct expansion *expansion
         } else if (header.type == PERF_RECORD_SAMPLE)
             count->samples++;
         else if (header.type == PERF_RECORD_LOST)
-            count->lost_records += u64_at(data + at + 16);
+            count->lost_records += weir_load_u64(data + at + 16);
         else if (header.type == PERF_RECORD_LOST_SAMPLES)
-            count->lost_samples += u64_at(data + at + 8);
+            count->lost_samples += weir_load_u64(data + at + 8);
         at += header.size;
     }
     count->bytes += bytes;

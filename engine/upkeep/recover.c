@@ -12,6 +12,7 @@
 
 #include "base/bits.h"
 #include "base/directory.h"
+#include "base/write_whole.h"
 #include "engine/upkeep/recovery_child.h"
 #include "io/output.h"
 #include "io/output_folder.h"
@@ -23,17 +24,6 @@
 #define FOLDER_MODE 0700
 #define KERNEL_MODE 0400 /* the mode that the recorder gives it */
 #define COPY_BYTES  (1u << 20)
-
-static int write_at(int fd, const void *data, size_t bytes, uint64_t offset)
-{
-    for (size_t done = 0; done < bytes;) {
-        ssize_t count = pwrite(fd, (const uint8_t *)data + done, bytes - done, (off_t)(offset + done));
-        if (count < 0 && errno != EINTR)
-            return -errno;
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return 0;
-}
 
 /* Copies [at, end) of one file into another, from to_at on. */
 static int copy_to(int from, int to, uint64_t at, uint64_t end, uint64_t to_at)
@@ -47,7 +37,7 @@ static int copy_to(int from, int to, uint64_t at, uint64_t end, uint64_t to_at)
         else if (count == 0)
             result = -EIO; /* the file has shrunk since it was planned */
         else if (count > 0)
-            result = write_at(to, buffer, (size_t)count, to_at);
+            result = weir_write_whole_at(to, buffer, (size_t)count, to_at);
         at += count > 0 ? (size_t)count : 0;
         to_at += count > 0 ? (size_t)count : 0;
     }
@@ -71,11 +61,11 @@ static int sync_fd(int fd)
 static int write_plan(int fd, const struct weir_recovery *recovery)
 {
     uint64_t end = recovery->data_end + recovery->tail.used;
-    int result = write_at(fd, recovery->tail.data, recovery->tail.used, recovery->data_end);
+    int result = weir_write_whole_at(fd, recovery->tail.data, recovery->tail.used, recovery->data_end);
     if (result == 0)
         result = sync_fd(fd);
     if (result == 0 && !recovery->is_stream)
-        result = write_at(fd, &recovery->header, sizeof(recovery->header), 0);
+        result = weir_write_whole_at(fd, &recovery->header, sizeof(recovery->header), 0);
     if (result == 0)
         result = sync_fd(fd);
     if (result == 0)
@@ -87,14 +77,14 @@ static int write_plan(int fd, const struct weir_recovery *recovery)
 static int write_file_of_stream(int from, int to, const struct weir_recovery *recovery)
 {
     uint64_t at = recovery->head.used;
-    int result = write_at(to, recovery->head.data, recovery->head.used, 0);
+    int result = weir_write_whole_at(to, recovery->head.data, recovery->head.used, 0);
     for (size_t i = 0; result == 0 && i < recovery->kept_count; i++) {
         const struct weir_stream_range *range = &recovery->kept[i];
         result = copy_to(from, to, range->begin, range->end, at);
         at += range->end - range->begin;
     }
     if (result == 0)
-        result = write_at(to, recovery->tail.data, recovery->tail.used, at);
+        result = weir_write_whole_at(to, recovery->tail.data, recovery->tail.used, at);
     return result < 0 ? result : sync_fd(to);
 }
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/bits.h"
+#include "base/read_whole.h"
 #include "base/write_whole.h"
 
 #define TAIL_MAX_BYTES (WEIR_RECOVERY_FEATURES_MAX_BYTES + MADE_MAX_BYTES)
@@ -72,13 +72,7 @@ int weir_recovery_answer_write(int fd, int result, const struct weir_recovery *r
 /* Reads exactly `bytes` bytes; false: there were fewer. */
 static bool read_all(int fd, void *data, size_t bytes)
 {
-    for (size_t done = 0; done < bytes;) {
-        ssize_t count = read(fd, (uint8_t *)data + done, bytes - done);
-        if (count == 0 || (count < 0 && errno != EINTR))
-            return false;
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return true;
+    return weir_read_whole(fd, data, bytes) == (ssize_t)bytes;
 }
 
 /* Makes the lines of the error fit to be printed. */

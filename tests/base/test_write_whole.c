@@ -42,7 +42,20 @@ Test(write_whole, block_is_written_at_the_position)
     fclose(file);
 }
 
+Test(write_whole, block_is_written_at_its_offset)
+{
+    char back[6] = "";
+    FILE *file = tmpfile();
+    cr_assert_not_null(file);
+    cr_expect_eq(weir_write_whole(fileno(file), "abcde", 5), 0);
+    cr_expect_eq(weir_write_whole_at(fileno(file), "xy", 2, 1), 0);
+    cr_assert_eq(pread(fileno(file), back, sizeof(back), 0), 5);
+    cr_expect_str_eq(back, "axyde");
+    fclose(file);
+}
+
 Test(write_whole, descriptor_that_is_not_open_is_told)
 {
     cr_expect_eq(weir_write_whole(-1, "a", 1), -EBADF);
+    cr_expect_eq(weir_write_whole_at(-1, "a", 1, 0), -EBADF);
 }
