@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 #include "cli/target_options.h"
+#include "engine/control/event_trigger.h"
 #include "engine/events/cgroup.h"
 #include "engine/events/event_filter.h"
 #include "engine/events/event_parse.h"
 #include "engine/events/sample_filter.h"
-#include "engine/session/event_trigger.h"
 
 #define HINT_EVENTS "'weir list' shows the events of this machine; perf-list(1) describes their modifiers"
 

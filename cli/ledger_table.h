@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
-#include "engine/session/record_result.h"
+#include "engine/plan/record_result.h"
 
 /* Appends the table. Returns how many rows of zeros were left out. */
 size_t weir_ledger_table_append(struct weir_buf *text, const struct weir_record_result *result);

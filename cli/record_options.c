@@ -17,7 +17,7 @@
 #include "engine/events/event_config.h"
 #include "engine/events/event_list.h"
 #include "engine/events/event_ratio.h"
-#include "engine/session/record_modes.h"
+#include "engine/plan/record_modes.h"
 
 /* In the order of help. */
 static const struct weir_option_rows *const parts[] = {

@@ -20,7 +20,7 @@
 #include "cli/print.h"
 #include "cli/service.h"
 #include "cli/status_line.h"
-#include "engine/session/record_watch.h"
+#include "engine/plan/record_watch.h"
 
 enum weir_status_kind {
     WEIR_STATUS_AUTO, /* on a terminal that suits, unless quiet */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "engine/session/runtime_folder.h"
+#include "engine/control/runtime_folder.h"
 #include "format/text_out.h"
 
 #define PATIENCE_MS       2000

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/session/record_watch.h"
+#include "engine/plan/record_watch.h"
 
 #define WEIR_STATUS_TEXT_BYTES 512 /* holds a line of WEIR_STATUS_LINE_COLUMNS_MAX columns and its colors */
 

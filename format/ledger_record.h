@@ -29,7 +29,7 @@ struct weir_ledger_row {
     uint64_t left_out;          /* drained after max_bytes was reached */
     /* Occurrences that the event counted while it was being disabled, or while the task slept to which they happened.
      * The kernel makes no sample of these occurrences, and loses none. Known only for events that count their samples
-     * (engine/session/ledger.c). */
+     * (engine/files/ledger.c). */
     uint64_t cut_off;
     uint64_t filtered;     /* rejected by the event's sample filter (--filter): nobody asked for them */
     uint64_t counted;      /* the event's own count, PERF_EVENT read(2) value */

@@ -434,7 +434,7 @@ static void configure_sideband(const struct weir_event_list *list, struct weir_e
     struct perf_event_attr *attr = &event->attr;
     attr->sample_period = 1; /* a frequency would start a timer for an event that never counts */
     attr->sample_type = sample_type_of_all(config);
-    /* READ records of children may damage a ring (engine/session/ledger.c, may_be_damaged()): keep this one whole. */
+    /* READ records of children may damage a ring (engine/files/ledger.c, may_be_damaged()): keep this one whole. */
     if (config->inherit && !config->system_wide)
         attr->inherit_stat = 0;
     if (event->all_tasks)

@@ -12,12 +12,12 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "engine/control/trigger.h"
+#include "engine/control/workload.h"
 #include "engine/drain/pipeline.h"
 #include "engine/kernel/poll_set.h"
-#include "engine/session/record_result.h"
-#include "engine/session/schedule.h"
-#include "engine/session/trigger.h"
-#include "engine/session/workload.h"
+#include "engine/plan/record_result.h"
+#include "engine/plan/schedule.h"
 
 struct weir_coordinator {
     struct weir_pipeline *pipeline; /* borrowed */

@@ -21,7 +21,7 @@
 #include "engine/events/event_set.h"
 #include "engine/events/targets.h"
 #include "engine/kernel/kernel.h"
-#include "engine/session/recording_plan.h"
+#include "engine/plan/recording_plan.h"
 
 struct weir_data_path_setup { /* all pointers are borrowed until close() */
     const struct weir_recording_plan *plan;

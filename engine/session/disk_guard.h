@@ -38,9 +38,9 @@
 #include "base/error.h"
 #include "base/notice.h"
 #include "engine/drain/writer.h"
+#include "engine/files/file_finisher.h"
 #include "engine/kernel/poll_set.h"
-#include "engine/session/file_finisher.h"
-#include "engine/session/record_options.h"
+#include "engine/plan/record_options.h"
 
 /* The guard's object and its means. All pointers are borrowed until fini(). Const. */
 struct weir_disk_guard_setup {

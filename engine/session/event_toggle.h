@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "base/notice.h"
 #include "engine/aux/aux_keeper.h"
+#include "engine/control/trigger.h"
 #include "engine/events/event_set.h"
 #include "engine/session/snapshot.h"
-#include "engine/session/trigger.h"
 
 struct weir_event_toggle { /* all pointers are borrowed */
     struct weir_event_set *events;

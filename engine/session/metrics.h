@@ -23,7 +23,7 @@
 #include "base/error.h"
 #include "base/notice.h"
 #include "engine/kernel/poll_set.h"
-#include "engine/session/metrics_spec.h"
+#include "engine/plan/metrics_spec.h"
 #include "engine/session/metrics_text.h"
 #include "engine/session/status.h"
 

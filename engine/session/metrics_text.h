@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
-#include "engine/session/record_result.h"
+#include "engine/plan/record_result.h"
 #include "engine/session/status.h"
 
 struct weir_metrics_form {

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "engine/session/record_options.h"
-#include "engine/session/record_result.h"
+#include "engine/plan/record_options.h"
+#include "engine/plan/record_result.h"
 
 /*
  * Runs the recording. Returns 0 when a file was finished (result says why the recording ended), or when dry_run

@@ -2,8 +2,8 @@
 #include <errno.h>
 
 #include "base/remedy.h"
+#include "engine/files/ledger.h"
 #include "engine/kernel/kernel_limits.h"
-#include "engine/session/ledger.h"
 #include "engine/session/record_internal.h"
 
 #define ATTACH_TRIES 4 /* while threads keep starting; each try opens all events again */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine/session/evlist_text.h"
+#include "engine/control/evlist_text.h"
 #include "engine/session/record_internal.h"
 #include "engine/session/status.h"
 #include "topology/thread_affinity.h"

@@ -25,9 +25,9 @@
 #include "base/error.h"
 #include "base/notice.h"
 #include "engine/aux/aux_keeper.h"
+#include "engine/control/trigger.h"
 #include "engine/drain/pipeline.h"
 #include "engine/events/event_set.h"
-#include "engine/session/trigger.h"
 
 struct weir_snapshots {
     struct weir_pipeline *pipeline; /* borrowed */

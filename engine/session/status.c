@@ -6,7 +6,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
-#include "engine/session/machine_facts.h"
+#include "engine/plan/machine_facts.h"
 #include "topology/topology.h"
 
 #define PER_MILLE 1000u

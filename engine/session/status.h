@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "engine/control/trigger.h"
 #include "engine/drain/pipeline.h"
 #include "engine/events/event_set.h"
-#include "engine/session/record_watch.h"
-#include "engine/session/recording_plan.h"
-#include "engine/session/trigger.h"
+#include "engine/plan/record_watch.h"
+#include "engine/plan/recording_plan.h"
 
 struct weir_status_sources { /* all borrowed for the call */
     const char *state;       /* "enabled", "disabled", "suspended" or "stopped" */

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "engine/kernel/poll_set.h"
-#include "engine/session/record_watch.h"
+#include "engine/plan/record_watch.h"
 #include "engine/session/status.h"
 
 struct weir_status_ticker {

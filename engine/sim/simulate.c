@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "engine/session/budget.h"
+#include "engine/files/file_series.h"
+#include "engine/plan/budget.h"
+#include "engine/plan/record_modes.h"
 #include "engine/session/coordinator.h"
 #include "engine/session/data_path.h"
-#include "engine/session/file_series.h"
-#include "engine/session/record_modes.h"
 #include "engine/session/status.h"
 #include "engine/sim/sim_disk.h"
 #include "engine/sim/sim_kernel.h"

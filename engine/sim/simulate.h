@@ -13,8 +13,8 @@
 #include "base/histogram.h"
 #include "base/notice.h"
 #include "engine/drain/copy_speed.h"
-#include "engine/session/record_options.h"
-#include "engine/session/record_result.h"
+#include "engine/plan/record_options.h"
+#include "engine/plan/record_result.h"
 #include "engine/sim/sim_producer.h"
 
 #define WEIR_SIMULATE_CPUS_MAX 1024u

@@ -10,7 +10,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "engine/drain/chunk.h"
-#include "engine/session/budget.h"
+#include "engine/plan/budget.h"
 
 #define EVENTS_ASSUMED   3u /* two events, and one for side records */
 #define FREE_BYTES_LEAST (1ull << 30)

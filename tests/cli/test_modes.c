@@ -9,7 +9,7 @@
 #include "base/bits.h"
 #include "base/buf.h"
 #include "cli/record_options.h"
-#include "engine/session/record_modes.h"
+#include "engine/plan/record_modes.h"
 #include "tests/cli/golden.h"
 #include "tests/cli/words.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
-#include "engine/session/loss_advice.h"
+#include "engine/files/loss_advice.h"
 #include "tests/cli/golden.h"
 
 #define MIB  (1ull << 20)

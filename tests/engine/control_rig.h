@@ -2,7 +2,7 @@
 #ifndef WEIR_TESTS_ENGINE_CONTROL_RIG_H
 #define WEIR_TESTS_ENGINE_CONTROL_RIG_H
 
-#include "engine/session/control.h"
+#include "engine/control/control.h"
 
 struct control_rig {
     struct weir_poll_set sources;

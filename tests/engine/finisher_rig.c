@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "engine/session/file_finisher.h"
+#include "engine/files/file_finisher.h"
 #include "tests/format/sample_machine.h"
 
 void finisher_rig_init(struct finisher_rig *rig, const struct weir_notice_sink *notices)

@@ -7,9 +7,9 @@
 #include <signal.h>
 
 #include "engine/drain/pipeline.h"
-#include "engine/session/file_facts.h"
-#include "engine/session/file_finisher.h"
-#include "engine/session/recording_plan.h"
+#include "engine/files/file_facts.h"
+#include "engine/files/file_finisher.h"
+#include "engine/plan/recording_plan.h"
 #include "tests/engine/fake_clock.h"
 
 struct finisher_rig {

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "engine/session/ledger.h"
+#include "engine/files/ledger.h"
 #include "tests/engine/sim_disks.h"
 #include "tests/engine/sim_faults.h"
 #include "tests/engine/sim_rig.h"

@@ -19,7 +19,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
-#include "engine/session/file_finisher.h"
+#include "engine/files/file_finisher.h"
 #include "tests/engine/finisher_rig.h"
 #include "tests/engine/parking.h"
 

@@ -1,5 +1,5 @@
 /* Files that are to be continued: damaged ones, ones of other kinds, and what is taken from a whole one. */
-#include "engine/session/append.h"
+#include "engine/files/append.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* What recordings of various sizes take, and what is told of it. */
-#include "engine/session/budget.h"
+#include "engine/plan/budget.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* A client of the control protocol: answers, order, garbage, and ends that are closed. */
-#include "engine/session/control_channel.h"
+#include "engine/control/control_channel.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The control protocol's lines and commands. */
-#include "engine/session/control_line.h"
+#include "engine/control/control_line.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

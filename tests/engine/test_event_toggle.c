@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "engine/session/evlist_text.h"
+#include "engine/control/evlist_text.h"
 #include "tests/engine/event_set_rig.h"
 
 static struct event_set_rig rig;

@@ -1,6 +1,6 @@
 /* Events that ask for something: what their option takes, and how often they have an effect. Occurrences themselves are
  * tested on the real kernel (tests/record/triggers.sh). */
-#include "engine/session/event_trigger.h"
+#include "engine/control/event_trigger.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -2,9 +2,9 @@
  * The finisher at its bounds: more files than its queue holds, and a disk or a quota without room for what a file ends
  * with. Its names and commands are those of test_kept_files.c, its races those of race_file_finisher.c.
  */
+#include "engine/files/file_finisher.h"
+#include "engine/files/file_series_internal.h"
 #include "engine/session/disk_guard.h"
-#include "engine/session/file_finisher.h"
-#include "engine/session/file_series_internal.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* ftrace's own snapshot, on a folder that plays tracefs: kernels without it are the rule. */
-#include "engine/session/ftrace_snapshot.h"
+#include "engine/control/ftrace_snapshot.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

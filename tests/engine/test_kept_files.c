@@ -2,7 +2,7 @@
  * Finished files: under which names they stay, how many of them, and what the command gets to see. Real files, without
  * data, in a folder of the test's own.
  */
-#include "engine/session/kept_files.h"
+#include "engine/files/kept_files.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/session/file_finisher.h"
+#include "engine/files/file_finisher.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/base/swapper.h"
 #include "tests/engine/fake_clock.h"

@@ -1,6 +1,6 @@
 /* The lease of a recording, by a clock of the test. The timer is the kernel's: it expires at once where that clock lies
  * in the past of the machine's. */
-#include "engine/session/lease.h"
+#include "engine/control/lease.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
  * The ledger on the simulated kernel: what was produced is found again as written or lost, by cause; and the reports of
  * losses that go into the file. The whole of it with failing disks: test_pipeline_sim.c.
  */
-#include "engine/session/ledger.h"
+#include "engine/files/ledger.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

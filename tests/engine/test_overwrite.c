@@ -9,7 +9,7 @@
 
 #include "engine/events/event_config.h"
 #include "engine/events/event_parse.h"
-#include "engine/session/ledger.h"
+#include "engine/files/ledger.h"
 #include "tests/engine/sim_rig.h"
 
 #define MIB          (1ull << 20)

@@ -418,7 +418,7 @@ static bool read_step(struct weir_reader *reader)
     return stopped;
 }
 
-/* ---- rotation, as engine/session/file_series_rotation.c does it ---- */
+/* ---- rotation, as engine/files/file_series_rotation.c does it ---- */
 
 static void stall_all(struct sim *sim)
 {

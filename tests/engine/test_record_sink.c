@@ -1,12 +1,12 @@
 /* Synthesized records on their way to the pipeline, on simulated rings; and a series of files that was never set up. */
-#include "engine/session/record_sink.h"
+#include "engine/files/record_sink.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
-#include "engine/session/file_series.h"
+#include "engine/files/file_series.h"
 #include "tests/engine/sim_rig.h"
 #include "tests/engine/test_record.h"
 

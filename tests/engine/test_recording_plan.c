@@ -5,8 +5,8 @@
 #include "base/bits.h"
 #include "engine/drain/chunk.h"
 #include "engine/events/event_parse.h"
-#include "engine/session/recording_plan.h"
-#include "engine/session/recording_plan_internal.h"
+#include "engine/plan/recording_plan.h"
+#include "engine/plan/recording_plan_internal.h"
 
 #define MIB (1ull << 20)
 

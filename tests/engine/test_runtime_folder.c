@@ -1,5 +1,5 @@
 /* The folder of sockets, and the sockets in it. */
-#include "engine/session/runtime_folder.h"
+#include "engine/control/runtime_folder.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Delays and windows: what is taken, what is refused, and what happens when, to the nanosecond of a clock that is told.
  */
-#include "engine/session/schedule.h"
+#include "engine/plan/schedule.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -2,13 +2,13 @@
  * The timeline on the simulated kernel: what each record covers, when there is none, and that all records add up to the
  * ledger. The test plays the writer and takes the records out of the queue.
  */
-#include "engine/session/timeline.h"
+#include "engine/files/timeline.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
 
-#include "engine/session/ledger.h"
+#include "engine/files/ledger.h"
 #include "tests/base/failing_alloc.h"
 #include "tests/engine/fake_clock.h"
 #include "tests/engine/sim_rig.h"

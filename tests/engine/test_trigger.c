@@ -1,5 +1,5 @@
 /* The dispatcher of triggers: refusals, what waits for what, who hears of it, and the end. */
-#include "engine/session/trigger.h"
+#include "engine/control/trigger.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

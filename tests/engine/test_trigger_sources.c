@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "engine/session/trigger_sources.h"
+#include "engine/control/trigger_sources.h"
 #include "tests/format/temp_tree.h"
 
 struct fixture {

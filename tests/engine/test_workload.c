@@ -1,5 +1,5 @@
 /* The held child: what it may not do before it is let go, how it fails, what it inherits, how it ends. */
-#include "engine/session/workload.h"
+#include "engine/control/workload.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

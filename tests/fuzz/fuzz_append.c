@@ -1,11 +1,11 @@
 /*
- * A file that is to be continued (engine/session/append.h): is it whole, of what kind, which build ids has it. Input:
+ * A file that is to be continued (engine/files/append.h): is it whole, of what kind, which build ids has it. Input:
  * the file.
  *
  * It ends, with an error that is one line or with what can be continued: every build id has a name and a length, and
  * adding what is there already adds nothing.
  */
-#include "engine/session/append.h"
+#include "engine/files/append.h"
 
 #include <stdio.h>
 #include <stdlib.h>

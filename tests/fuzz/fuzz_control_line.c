@@ -1,11 +1,11 @@
 /*
- * The control protocol (engine/session/control_line.h). Input: the size of the pieces in which the rest arrives, then
+ * The control protocol (engine/control/control_line.h). Input: the size of the pieces in which the rest arrives, then
  * the rest.
  *
  * Lines are the same in pieces of any size: neither empty nor longer than allowed, without newline or zero in them;
  * what is refused has a reason, and what is understood has a part of the line as its event.
  */
-#include "engine/session/control_line.h"
+#include "engine/control/control_line.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /*
- * -D (engine/session/schedule.h). Input: the text.
+ * -D (engine/plan/schedule.h). Input: the text.
  *
  * Windows that are taken are in order and apart, written out they read the same, and followed they switch on and off in
  * turn, each when it is due; on failure the output is untouched.
  */
-#include "engine/session/schedule.h"
+#include "engine/plan/schedule.h"
 
 #include <errno.h>
 #include <stdlib.h>
