@@ -77,10 +77,7 @@ static int add_recorder(void *object, const char *text, struct weir_error *err)
 
 static const struct weir_option options[] = {
     {
-        .long_name = "case",
-        .argument = "CASE",
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_case,
+        WEIR_OPTION_CUSTOM_OF(0, "case", "CASE", apply_case),
         .default_text = "enter",
         .section = LOAD,
         .help = "the load and the events: enter, callchain, clock, ring-512k, ring-2m, default-one or default-all",
@@ -89,10 +86,7 @@ static const struct weir_option options[] = {
                    "default-one, default-all: entry and exit of system calls, with each recorder's own size of rings.",
     },
     {
-        .long_name = "calls",
-        .argument = "N",
-        .kind = WEIR_OPTION_NUMBER,
-        .field = FIELD(calls, uint64_t),
+        WEIR_OPTION_VALUE_OF(0, "calls", "N", WEIR_OPTION_NUMBER, FIELD(calls, uint64_t)),
         .min = 1,
         .max = CALLS_MAX,
         .default_text = "of the case: 1000000 to 2500000",
@@ -100,10 +94,7 @@ static const struct weir_option options[] = {
         .help = "calls of each thread of the load",
     },
     {
-        .long_name = "runs",
-        .argument = "N",
-        .kind = WEIR_OPTION_NUMBER,
-        .field = FIELD(runs, uint64_t),
+        WEIR_OPTION_VALUE_OF(0, "runs", "N", WEIR_OPTION_NUMBER, FIELD(runs, uint64_t)),
         .min = 1,
         .max = RUNS_MAX,
         .default_text = "5",
@@ -111,11 +102,8 @@ static const struct weir_option options[] = {
         .help = "measure each recorder N times, in turn",
     },
     {
-        .long_name = "recorder",
-        .argument = "NAME",
+        WEIR_OPTION_CUSTOM_OF(0, "recorder", "NAME", add_recorder),
         .repeatable = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = add_recorder,
         .default_text = "none, perf and weir",
         .section = RECORDERS,
         .help =
@@ -124,20 +112,13 @@ static const struct weir_option options[] = {
         .details = "Without perf on this machine the default is none and weir.",
     },
     {
-        .long_name = "perf",
-        .argument = "PATH",
-        .kind = WEIR_OPTION_TEXT,
-        .field = FIELD(perf, const char *),
+        WEIR_OPTION_VALUE_OF(0, "perf", "PATH", WEIR_OPTION_TEXT, FIELD(perf, const char *)),
         .default_text = "perf",
         .section = RECORDERS,
         .help = "the program perf",
     },
     {
-        .short_name = 'o',
-        .long_name = "output",
-        .argument = "DIR",
-        .kind = WEIR_OPTION_TEXT,
-        .field = FIELD(folder, const char *),
+        WEIR_OPTION_VALUE_OF('o', "output", "DIR", WEIR_OPTION_TEXT, FIELD(folder, const char *)),
         .default_text = ".",
         .section = RECORDERS,
         .help = "record into a folder of its own below DIR, which is removed at the end",

@@ -28,10 +28,7 @@ static const struct weir_option help_options[] = {
         .help = "print the man page, in roff",
     },
     {
-        .long_name = "completion",
-        .argument = "bash|zsh|fish",
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_completion,
+        WEIR_OPTION_CUSTOM_OF(0, "completion", "bash|zsh|fish", apply_completion),
         .section = "Other options",
         .help = "print a script with which this shell completes weir's commands and options",
         .details = "Installed with weir. Without installing: source <(weir help --completion bash), in a start-up file "
@@ -83,10 +80,8 @@ static const struct weir_option top_options[] = {
         .help = "print the version",
     },
     {
-        .long_name = "buildid-dir",
-        .argument = "DIR",
-        .kind = WEIR_OPTION_TEXT,
-        .field = WEIR_OPTION_FIELD(struct weir_top_arguments, buildid_dir, const char *),
+        WEIR_OPTION_VALUE_OF(0, "buildid-dir", "DIR", WEIR_OPTION_TEXT,
+                             WEIR_OPTION_FIELD(struct weir_top_arguments, buildid_dir, const char *)),
         .section = "Other options",
         .help = "the build-id cache of weir record, as in perf --buildid-dir DIR record",
     },

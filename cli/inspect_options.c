@@ -36,11 +36,8 @@ static int apply_timeline(void *arguments, const char *text, struct weir_error *
 static const struct weir_option info_options[] = {
     WEIR_INPUT_ROW(FIELD(input_path, const char *), WEIR_INPUT_HELP),
     {
-        .long_name = "timeline",
-        .argument = "json",
+        WEIR_OPTION_CUSTOM_OF(0, "timeline", "json", apply_timeline),
         .argument_optional = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_timeline,
         .section = OTHER,
         .help = "show instead, for each second: bytes, samples, losses, fullest ring, waits and the output",
         .details = "weir record writes the timeline once a second. An interval is longer where the recording has "

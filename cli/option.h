@@ -108,6 +108,14 @@ struct weir_option_table {
 #define WEIR_OPTION_FLAG_OF(letter, name, offset) \
     .short_name = (letter), .long_name = (name), .negatable = true, .kind = WEIR_OPTION_FLAG, .field = (offset)
 
+/* Names, argument, kind and field of an option that sets one field. letter: 0 for none; word: NULL for none. */
+#define WEIR_OPTION_VALUE_OF(letter, name, word, type, offset) \
+    .short_name = (letter), .long_name = (name), .argument = (word), .kind = (type), .field = (offset)
+
+/* Names, argument and function of an option of kind CUSTOM. letter: 0 for none; word: NULL for none. */
+#define WEIR_OPTION_CUSTOM_OF(letter, name, word, function) \
+    .short_name = (letter), .long_name = (name), .argument = (word), .kind = WEIR_OPTION_CUSTOM, .apply = (function)
+
 /* The row that every table ends with. */
 #define WEIR_OPTION_HELP_ROW                                                                          \
     {                                                                                                 \

@@ -23,10 +23,7 @@ static const struct weir_option options[] = {
         .help = "check all options without recording, and exit; with -v show the plan",
     },
     {
-        .long_name = "setup-filter",
-        .argument = "pin|unpin",
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_setup_filter,
+        WEIR_OPTION_CUSTOM_OF(0, "setup-filter", "pin|unpin", apply_setup_filter),
         .help = "let users without rights filter samples (--filter), or end that, and exit",
         .details = "For root. pin puts the BPF program of sample filters into the BPF file system, at "
                    "/sys/fs/bpf/weir_sample_filter, where it stays until unpin or a restart, and makes the way there "

@@ -71,11 +71,7 @@ static void fill_cache(void *object)
 
 static const struct weir_option options[] = {
     {
-        .short_name = 'o',
-        .long_name = "output",
-        .argument = "FILE",
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_output,
+        WEIR_OPTION_CUSTOM_OF('o', "output", "FILE", apply_output),
         .default_text = WEIR_RECORD_OUTPUT_DEFAULT,
         .help = "write the recording to FILE; a file of that name becomes FILE.old. -: to standard output",
         .details = "Standard output gets a stream for a consumer such as perf report -i - or weir dump -i -; also "
@@ -127,11 +123,8 @@ static const struct weir_option options[] = {
         .help = "as perf record; weir records the build ids of all executable mappings anyway",
     },
     {
-        .short_name = 'N',
-        .long_name = "no-buildid-cache",
+        WEIR_OPTION_CUSTOM_OF('N', "no-buildid-cache", NULL, leave_cache),
         .negatable = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = leave_cache,
         .clear = fill_cache,
         .default_text = "on",
         .help = "copy nothing into perf's cache of files by build id",
@@ -139,23 +132,17 @@ static const struct weir_option options[] = {
                    "recording can be read after the files were replaced. perf record copies unless told not to.",
     },
     {
-        .long_name = "buildid-dir",
-        .argument = "DIR",
-        .kind = WEIR_OPTION_TEXT,
-        .field = FIELD(options.build_ids.cache_dir, const char *),
+        WEIR_OPTION_VALUE_OF(0, "buildid-dir", "DIR", WEIR_OPTION_TEXT,
+                             FIELD(options.build_ids.cache_dir, const char *)),
         .default_text = "~/.debug",
         .help = "fill this cache, as --buildid-cache does",
         .details = "weir follows no link there, and refuses a directory of another user. perf --buildid-dir DIR report "
                    "and perf --buildid-dir DIR archive read it. Also: weir --buildid-dir DIR record.",
     },
     {
-        .short_name = 'z',
-        .long_name = "compression-level",
-        .argument = "LEVEL",
+        WEIR_OPTION_CUSTOM_OF('z', "compression-level", "LEVEL", apply_compression),
         .argument_optional = true,
         .negatable = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_compression,
         .clear = clear_compression,
         .default_text = "none; 1 for -z alone",
         .help = "compress the recording with zstd, from level 1 (fastest) to 22 (smallest file)",
@@ -163,10 +150,7 @@ static const struct weir_option options[] = {
                    "--buffer-size is nearly used up, records are written uncompressed, and none is lost.",
     },
     {
-        .long_name = "max-size",
-        .argument = "SIZE",
-        .kind = WEIR_OPTION_SIZE,
-        .field = FIELD(options.max_bytes, uint64_t),
+        WEIR_OPTION_VALUE_OF(0, "max-size", "SIZE", WEIR_OPTION_SIZE, FIELD(options.max_bytes, uint64_t)),
         .unit = "bytes",
         .min = 1,
         .max = INT64_MAX,
@@ -177,10 +161,7 @@ static const struct weir_option options[] = {
                    "files count together, removed ones included.",
     },
     {
-        .long_name = "report",
-        .argument = "FILE",
-        .kind = WEIR_OPTION_TEXT,
-        .field = FIELD(report_path, const char *),
+        WEIR_OPTION_VALUE_OF(0, "report", "FILE", WEIR_OPTION_TEXT, FIELD(report_path, const char *)),
         .help = "write the outcome to FILE as JSON: samples and losses by CPU, event and cause, with hints",
         .details = "FILE appears in one step when recording has ended, also when it has failed; a report of an earlier "
                    "recording is replaced. The recording keeps the same ledger: weir info --json shows it. No option "
@@ -191,12 +172,9 @@ static const struct weir_option options[] = {
         .help = "as perf record; weir records the times of the first and the last sample anyway",
     },
     {
-        .short_name = 'v',
-        .long_name = "verbose",
+        WEIR_OPTION_VALUE_OF('v', "verbose", NULL, WEIR_OPTION_COUNTER, FIELD(verbosity, unsigned)),
         .negatable = true,
         .repeatable = true,
-        .kind = WEIR_OPTION_COUNTER,
-        .field = FIELD(verbosity, unsigned),
         .help = "show the plan, and at the end the counts and losses of each CPU",
         .details = "With -c 1, COUNTED, the kernel's own count, is the sum of the columns before it. CUT OFF has the "
                    "occurrences in the moment in which the event was disabled, and those of sched:sched_waking and "
@@ -209,10 +187,7 @@ static const struct weir_option options[] = {
         .help = "show errors only; overrides -v",
     },
     {
-        .long_name = "status",
-        .argument = "never|auto|always|json[:FD]",
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_status,
+        WEIR_OPTION_CUSTOM_OF(0, "status", "never|auto|always|json[:FD]", apply_status),
         .default_text = "auto",
         .help = "show the state of the recording while it runs; auto: a line on a terminal, unless -q",
         .details = "The line has time, samples and megabytes a second, megabytes so far, the fullest ring, the memory "
@@ -224,10 +199,7 @@ static const struct weir_option options[] = {
                    "line a second with the answer to the control command status, to standard error or descriptor FD.",
     },
     {
-        .long_name = "metrics",
-        .argument = "FILE.prom[,per-cpu]",
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_metrics,
+        WEIR_OPTION_CUSTOM_OF(0, "metrics", "FILE.prom[,per-cpu]", apply_metrics),
         .help = "write metrics of the recording to FILE.prom, now, every 10 s and at the end",
         .details =
             "The text is OpenMetrics, for the textfile collector of node_exporter: samples produced, written "

@@ -42,10 +42,7 @@ static int apply_max_loss(void *object, const char *text, struct weir_error *err
 
 static const struct weir_option options[] = {
     {
-        .long_name = "max-loss",
-        .argument = "PCT",
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_max_loss,
+        WEIR_OPTION_CUSTOM_OF(0, "max-loss", "PCT", apply_max_loss),
         .unit = "%",
         .default_text = "losses do not change the exit status",
         .help = "exit with status 3 when more than PCT percent of the samples were lost",
@@ -53,11 +50,7 @@ static const struct weir_option options[] = {
                    "0 and for a signal that ended the recording; any other status of the workload is kept.",
     },
     {
-        .short_name = 'M',
-        .long_name = "memory",
-        .argument = "SIZE|TIME",
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_memory,
+        WEIR_OPTION_CUSTOM_OF('M', "memory", "SIZE|TIME", apply_memory),
         .default_text = "none: samples go to the file at once",
         .help = "keep the newest samples in SIZE of memory, or for TIME, until a snapshot is requested",
         .details = "SIGUSR2 writes the samples in memory to the file, any number of times; recording continues "
@@ -75,12 +68,8 @@ static const struct weir_option options[] = {
                    "of mappings and tasks are recorded all the time.",
     },
     {
-        .short_name = 'S',
-        .long_name = "snapshot",
-        .argument = "[e][SIZE]",
+        WEIR_OPTION_CUSTOM_OF('S', "snapshot", "[e][SIZE]", weir_apply_aux_snapshot),
         .argument_optional = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = weir_apply_aux_snapshot,
         .default_text = "AUX areas go to the file as they fill up",
         .help = "let the kernel keep the newest trace in AUX areas; SIGUSR2 writes it to the file; e: at the end, too",
         .details = "At most SIZE bytes of each area; all of the area by default (-m ,AUX). Needs an event with an AUX "
@@ -89,11 +78,8 @@ static const struct weir_option options[] = {
                    "file at once without it.",
     },
     {
-        .long_name = "aux-sample",
-        .argument = "SIZE",
+        WEIR_OPTION_CUSTOM_OF(0, "aux-sample", "SIZE", weir_apply_aux_sample),
         .argument_optional = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = weir_apply_aux_sample,
         .default_text = "samples hold no trace; SIZE is 4096",
         .help = "put the newest SIZE bytes of the AUX area into each sample of the events that its event leads",
         .details = "As in -e '{intel_pt//,cycles}': 60K at most. The term aux-sample-size sets the size for single "
@@ -104,10 +90,7 @@ static const struct weir_option options[] = {
         .help = "with -M or -S: take a snapshot when recording ends, too; --overwrite always does",
     },
     {
-        .long_name = "reader-cpus",
-        .argument = "LIST",
-        .kind = WEIR_OPTION_CPU_LIST,
-        .field = FIELD(reader_cpus, struct weir_cpuset),
+        WEIR_OPTION_VALUE_OF(0, "reader-cpus", "LIST", WEIR_OPTION_CPU_LIST, FIELD(reader_cpus, struct weir_cpuset)),
         .default_text = "all but those of isolcpus= and nohz_full=",
         .help = "the CPUs on which weir's threads run, such as housekeeping CPUs",
         .details = "One reader runs on each of them and drains the rings of the CPUs of its NUMA node; with "
@@ -120,11 +103,8 @@ static const struct weir_option options[] = {
         .help = "wake up for each record rather than when a quarter of a ring is filled",
     },
     {
-        .short_name = 'r',
-        .long_name = "realtime",
-        .argument = "PRIO",
-        .kind = WEIR_OPTION_UNSIGNED,
-        .field = FIELD(options.readers.realtime_priority, unsigned),
+        WEIR_OPTION_VALUE_OF('r', "realtime", "PRIO", WEIR_OPTION_UNSIGNED,
+                             FIELD(options.readers.realtime_priority, unsigned)),
         .min = REALTIME_MIN,
         .max = REALTIME_MAX,
         .default_text = "none",

@@ -30,12 +30,9 @@ static void clear_delay(void *object)
 
 static const struct weir_option options[] = {
     {
-        .short_name = 'e',
-        .long_name = "event",
-        .argument = "EVENT[,EVENT...]",
+        WEIR_OPTION_VALUE_OF('e', "event", "EVENT[,EVENT...]", WEIR_OPTION_TEXT_LIST,
+                             FIELD(events, struct weir_text_list)),
         .repeatable = true,
-        .kind = WEIR_OPTION_TEXT_LIST,
-        .field = FIELD(events, struct weir_text_list),
         .default_text = "cycles",
         .help = "record this event: a hardware, software or cache event, rNNN, PMU/TERMS/, a tracepoint SYSTEM:NAME or "
                 "mem:ADDRESS[/LENGTH][:rwx]",
@@ -48,11 +45,8 @@ static const struct weir_option options[] = {
                    "records.",
     },
     {
-        .long_name = "preset",
-        .argument = "PRESET",
+        WEIR_OPTION_CUSTOM_OF(0, "preset", "PRESET", weir_preset_apply_name),
         .repeatable = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = weir_preset_apply_name,
         .help = "record what 'perf PRESET record' does: sched, lock, kmem, kmem-page, timechart, timechart-io, trace, "
                 "kwork, kvm, offcpu, mem or c2c; 'weir list presets' shows the options and events of each",
         .details =
@@ -62,11 +56,8 @@ static const struct weir_option options[] = {
             "--off-cpu alone.",
     },
     {
-        .long_name = "filter",
-        .argument = "FILTER",
+        WEIR_OPTION_CUSTOM_OF(0, "filter", "FILTER", weir_event_options_apply_filter),
         .repeatable = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = weir_event_options_apply_filter,
         .help = "record only samples that match, such as 'period > 1000, cpu == 1', of the -e before it",
         .details = "For tracepoints: the kernel's filter grammar (Documentation/trace/events.rst), over the fields of "
                    "events/SYSTEM/NAME/format in tracefs. Of several filters all must match. For PMUs that trace "
@@ -83,11 +74,8 @@ static const struct weir_option options[] = {
                    "root or --setup-filter.",
     },
     {
-        .long_name = "pfm-events",
-        .argument = "PFM-EVENTS",
+        WEIR_OPTION_CUSTOM_OF(0, "pfm-events", "PFM-EVENTS", weir_event_options_apply_pfm),
         .repeatable = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = weir_event_options_apply_pfm,
         .help = "record these events by libpfm4's names, such as inst_retired:any_p:u or {EVENT,EVENT}",
         .details = "'weir list pfm' shows those of this machine's CPU. Modifiers are libpfm4's: u, k, precise=N, "
                    "period=N, c=N (threshold) and others. -e takes these names, too, where nothing else has the name: "
@@ -99,11 +87,7 @@ static const struct weir_option options[] = {
         .details = "As braces around them: -e '{EVENT,EVENT}'.",
     },
     {
-        .short_name = 'F',
-        .long_name = "freq",
-        .argument = "HZ|max",
-        .kind = WEIR_OPTION_FREQUENCY,
-        .field = FIELD(options.freq_hz, uint64_t),
+        WEIR_OPTION_VALUE_OF('F', "freq", "HZ|max", WEIR_OPTION_FREQUENCY, FIELD(options.freq_hz, uint64_t)),
         .unit = "Hz",
         .min = 1,
         .max = FREQ_HZ_MAX,
@@ -113,11 +97,7 @@ static const struct weir_option options[] = {
                    "for the limit. Tracepoints are sampled each time unless -F or -c is given.",
     },
     {
-        .short_name = 'c',
-        .long_name = "count",
-        .argument = "N",
-        .kind = WEIR_OPTION_NUMBER,
-        .field = FIELD(options.period, uint64_t),
+        WEIR_OPTION_VALUE_OF('c', "count", "N", WEIR_OPTION_NUMBER, FIELD(options.period, uint64_t)),
         .min = 1,
         .max = PERIOD_MAX,
         .help = "sample every Nth occurrence; not together with -F",
@@ -139,23 +119,15 @@ static const struct weir_option options[] = {
         .help = "do not sample: the file then holds processes and mappings only",
     },
     {
-        .short_name = 'k',
-        .long_name = "clockid",
-        .argument = "CLOCK",
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = weir_apply_clock,
+        WEIR_OPTION_CUSTOM_OF('k', "clockid", "CLOCK", weir_apply_clock),
         .default_text = "the kernel's own",
         .help = "stamp samples with this clock: monotonic, monotonic_raw, realtime, boottime, tai, or a number",
         .details = "With or without CLOCK_ before the name, in any case. Other clocks than monotonic and "
                    "monotonic_raw stamp software events only, such as cpu-clock.",
     },
     {
-        .short_name = 'D',
-        .long_name = "delay",
-        .argument = "MS|-1|MS-MS[,MS-MS...]",
+        WEIR_OPTION_CUSTOM_OF('D', "delay", "MS|-1|MS-MS[,MS-MS...]", apply_delay),
         .negatable = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_delay,
         .clear = clear_delay,
         .help = "start counting MS milliseconds after the start, never (-1), or in these windows",
         .details =
@@ -169,25 +141,16 @@ static const struct weir_option options[] = {
                    "samples of other events by weir stay, with a warning.",
     },
     {
-        .long_name = "clang-path",
-        .argument = "COMMAND",
-        .kind = WEIR_OPTION_TEXT,
-        .field = FIELD(bpf_build.clang, const char *),
+        WEIR_OPTION_VALUE_OF(0, "clang-path", "COMMAND", WEIR_OPTION_TEXT, FIELD(bpf_build.clang, const char *)),
         .default_text = "clang",
         .help = "the compiler of BPF programs in C (-e FILE.c)",
     },
     {
-        .long_name = "clang-opt",
-        .argument = "ARGUMENTS",
-        .kind = WEIR_OPTION_TEXT,
-        .field = FIELD(bpf_build.options, const char *),
+        WEIR_OPTION_VALUE_OF(0, "clang-opt", "ARGUMENTS", WEIR_OPTION_TEXT, FIELD(bpf_build.options, const char *)),
         .help = "more arguments for that compiler, such as -I DIR",
     },
     {
-        .long_name = "vmlinux",
-        .argument = "FILE",
-        .kind = WEIR_OPTION_TEXT,
-        .field = FIELD(bpf_build.vmlinux, const char *),
+        WEIR_OPTION_VALUE_OF(0, "vmlinux", "FILE", WEIR_OPTION_TEXT, FIELD(bpf_build.vmlinux, const char *)),
         .default_text = "those of the running kernel",
         .help = "take the kernel's types (BTF) for BPF programs from this file",
     },

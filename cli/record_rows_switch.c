@@ -84,11 +84,8 @@ static int apply_on_full(void *object, const char *text, struct weir_error *err)
 
 static const struct weir_option options[] = {
     {
-        .long_name = "switch-output",
-        .argument = "signal|SIZE|TIME",
+        WEIR_OPTION_CUSTOM_OF(0, "switch-output", "signal|SIZE|TIME", apply_switch_output),
         .argument_optional = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_switch_output,
         .help = "continue in a new file at SIGUSR2, and after SIZE (100M) or every TIME (30s)",
         .details = "Each file is complete in itself, and begins with the tasks and maps of its time; a rotation loses "
                    "and doubles no event. A finished file is FILE.TIME, in UTC, with a number behind it where that "
@@ -96,10 +93,8 @@ static const struct weir_option options[] = {
                    "are in both files.",
     },
     {
-        .long_name = "switch-max-files",
-        .argument = "N",
-        .kind = WEIR_OPTION_UNSIGNED,
-        .field = FIELD(options.rotation.max_files, unsigned),
+        WEIR_OPTION_VALUE_OF(0, "switch-max-files", "N", WEIR_OPTION_UNSIGNED,
+                             FIELD(options.rotation.max_files, unsigned)),
         .max = UINT32_MAX,
         .default_text = "all",
         .help = "keep the newest N files of this recording and remove the others; 0: all stay",
@@ -110,20 +105,14 @@ static const struct weir_option options[] = {
         .details = "--switch-output implies it.",
     },
     {
-        .long_name = "keep-free",
-        .argument = "SIZE",
-        .kind = WEIR_OPTION_SIZE,
-        .field = FIELD(options.keep_free_bytes, uint64_t),
+        WEIR_OPTION_VALUE_OF(0, "keep-free", "SIZE", WEIR_OPTION_SIZE, FIELD(options.keep_free_bytes, uint64_t)),
         .min = 1,
         .max = UINT64_MAX,
         .help = "leave SIZE of the output's file system free: below that, it counts as full",
         .details = "weir looks ten times a second; records from before are still written.",
     },
     {
-        .long_name = "on-full",
-        .argument = "stop|rotate|suspend",
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_on_full,
+        WEIR_OPTION_CUSTOM_OF(0, "on-full", "stop|rotate|suspend", apply_on_full),
         .default_text = "stop",
         .help = "when the file system is full, also by --keep-free: end, remove the oldest files, or wait for room",
         .details = "rotate needs --switch-output and removes files of this recording only; recording ends when there "
@@ -133,10 +122,7 @@ static const struct weir_option options[] = {
                    "recording.",
     },
     {
-        .long_name = "on-rotate",
-        .argument = "COMMAND",
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_on_rotate,
+        WEIR_OPTION_CUSTOM_OF(0, "on-rotate", "COMMAND", apply_on_rotate),
         .help = "run COMMAND with the path of each finished file as its last argument",
         .details = "weir splits COMMAND at blanks and starts it without a shell. At the end of the recording weir "
                    "waits for the command, until a signal comes. A failure is one warning.",

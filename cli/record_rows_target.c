@@ -11,40 +11,24 @@ static const struct weir_option options[] = {
                    "command runs.",
     },
     {
-        .short_name = 'C',
-        .long_name = "cpu",
-        .argument = "LIST",
-        .kind = WEIR_OPTION_CPU_LIST,
-        .field = FIELD(cpus, struct weir_cpuset),
+        WEIR_OPTION_VALUE_OF('C', "cpu", "LIST", WEIR_OPTION_CPU_LIST, FIELD(cpus, struct weir_cpuset)),
         .default_text = "all online CPUs",
         .help = "record all tasks on these CPUs only, such as 0-3,8",
         .details = "Mappings and task names come from all CPUs, because tasks move between CPUs.",
     },
     {
-        .short_name = 'p',
-        .long_name = "pid",
-        .argument = "PID[,PID...]",
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = weir_target_options_apply_pids,
+        WEIR_OPTION_CUSTOM_OF('p', "pid", "PID[,PID...]", weir_target_options_apply_pids),
         .help = "record these running processes, all threads of each",
         .details = "Overrides -a, -C, -t and -u. With a command, recording lasts as long as the command runs; without, "
                    "until the processes are gone or a signal comes.",
     },
     {
-        .short_name = 't',
-        .long_name = "tid",
-        .argument = "TID[,TID...]",
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = weir_target_options_apply_tids,
+        WEIR_OPTION_CUSTOM_OF('t', "tid", "TID[,TID...]", weir_target_options_apply_tids),
         .help = "record these running threads, and no tasks that they start unless --inherit is given",
         .details = "Overrides -a, -C and -u. Mappings come from all threads of the same processes.",
     },
     {
-        .short_name = 'u',
-        .long_name = "uid",
-        .argument = "USER",
-        .kind = WEIR_OPTION_TEXT,
-        .field = FIELD(user, const char *),
+        WEIR_OPTION_VALUE_OF('u', "uid", "USER", WEIR_OPTION_TEXT, FIELD(user, const char *)),
         .help = "record all tasks that run as this user, who is given by name or number",
         .details =
             "Overrides -a and -C. Where a sample filter is possible (--filter; all events take one, and the user "
@@ -54,12 +38,8 @@ static const struct weir_option options[] = {
             "children. -v says which. A filter compares real user ids, /proc shows effective ones.",
     },
     {
-        .short_name = 'G',
-        .long_name = "cgroup",
-        .argument = "CGROUP[,CGROUP...]",
+        WEIR_OPTION_CUSTOM_OF('G', "cgroup", "CGROUP[,CGROUP...]", weir_target_options_apply_cgroups),
         .repeatable = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = weir_target_options_apply_cgroups,
         .help = "count events only in tasks of these cgroups, on whole CPUs",
         .details = "One cgroup holds for all events of the -e before it; before the first -e, for all events. Several "
                    "cgroups hold for one event each, in order; an empty name leaves an event without a cgroup. Names "
@@ -68,11 +48,8 @@ static const struct weir_option options[] = {
                    "'system.slice/*.service', stands for all cgroups that match: each has all events. It implies -a.",
     },
     {
-        .long_name = "unit",
-        .argument = "UNIT[,UNIT...]",
+        WEIR_OPTION_CUSTOM_OF(0, "unit", "UNIT[,UNIT...]", weir_target_options_apply_units),
         .repeatable = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = weir_target_options_apply_units,
         .help = "record the tasks of these units of systemd, such as nginx.service",
         .details = "Services, slices, scopes and so on; .service may be left out. A template, such as getty@, and a "
                    "pattern stand for all instances that run. Implies -a: events count on all CPUs, or on those of -C, "
@@ -80,11 +57,8 @@ static const struct weir_option options[] = {
                    "all events.",
     },
     {
-        .long_name = "container",
-        .argument = "CONTAINER[,CONTAINER...]",
+        WEIR_OPTION_CUSTOM_OF(0, "container", "CONTAINER[,CONTAINER...]", weir_target_options_apply_containers),
         .repeatable = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = weir_target_options_apply_containers,
         .help = "record the tasks of these containers, given by the beginning of their ids, or by name",
         .details = "Containers of docker, podman, containerd, CRI-O and Kubernetes are found by id, those of docker, "
                    "podman and systemd-nspawn also by name. Names that containerd and CRI-O keep in databases are "
@@ -96,11 +70,8 @@ static const struct weir_option options[] = {
         .details = "For a few threads on a machine of many CPUs. -a and -C override it.",
     },
     {
-        .short_name = 'i',
-        .long_name = "no-inherit",
+        WEIR_OPTION_CUSTOM_OF('i', "no-inherit", NULL, weir_target_options_apply_no_inherit),
         .negatable = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = weir_target_options_apply_no_inherit,
         .clear = weir_target_options_clear_no_inherit,
         .help = "leave out threads and processes that the recorded ones start",
         .details =

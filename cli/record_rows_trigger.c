@@ -38,11 +38,8 @@ static int apply_snapshot_on(void *object, const char *text, struct weir_error *
 
 static const struct weir_option options[] = {
     {
-        .long_name = "control",
-        .argument = "fd:CTL[,ACK]|fifo:CTL[,ACK]",
-        .kind = WEIR_OPTION_CUSTOM,
+        WEIR_OPTION_CUSTOM_OF(0, "control", "fd:CTL[,ACK]|fifo:CTL[,ACK]", apply_control),
         .negatable = true,
-        .apply = apply_control,
         .clear = clear_control,
         .help = "take commands from descriptor or fifo CTL, one a line, and answer to ACK",
         .details =
@@ -51,10 +48,7 @@ static const struct weir_option options[] = {
             "error: and the reason. With -D -1 no event counts before the first enable.",
     },
     {
-        .long_name = "lease",
-        .argument = "SECONDS",
-        .kind = WEIR_OPTION_NUMBER,
-        .field = FIELD(options.lease_s, uint64_t),
+        WEIR_OPTION_VALUE_OF(0, "lease", "SECONDS", WEIR_OPTION_NUMBER, FIELD(options.lease_s, uint64_t)),
         .unit = "s",
         .min = 1,
         .max = UINT32_MAX,
@@ -66,42 +60,32 @@ static const struct weir_option options[] = {
             "that is left.",
     },
     {
-        .long_name = "switch-output-event",
-        .argument = "EVENT",
+        WEIR_OPTION_VALUE_OF(0, "switch-output-event", "EVENT", WEIR_OPTION_TEXT_LIST,
+                             FIELD(rotate_on, struct weir_text_list)),
         .repeatable = true,
-        .kind = WEIR_OPTION_TEXT_LIST,
-        .field = FIELD(rotate_on, struct weir_text_list),
         .help = "continue in another file whenever EVENT occurs; implies --switch-output=signal",
         .details = "EVENT is any event of -e, on the same CPUs and tasks; it is recorded only if -e names it, too. "
                    "Every occurrence counts, unless it names a period. A filter stands behind another colon, as in "
                    "sched:sched_process_exit:comm == \"make\".",
     },
     {
-        .long_name = "snapshot-on",
-        .argument = "EVENT[:FILTER]|exit|crash",
+        WEIR_OPTION_CUSTOM_OF(0, "snapshot-on", "EVENT[:FILTER]|exit|crash", apply_snapshot_on),
         .repeatable = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_snapshot_on,
         .help = "take a snapshot of -M or -S when EVENT occurs, at the end, or when the command crashes",
         .details = "EVENT and FILTER are as for --switch-output-event. exit is --snapshot-on-exit; crash is "
                    "--snapshot-on-exit for a command killed by SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS or "
                    "SIGTRAP.",
     },
     {
-        .long_name = "snapshot-hold-off",
-        .argument = "MS",
-        .kind = WEIR_OPTION_NUMBER,
-        .field = FIELD(options.snapshot_on.hold_off_ms, uint64_t),
+        WEIR_OPTION_VALUE_OF(0, "snapshot-hold-off", "MS", WEIR_OPTION_NUMBER,
+                             FIELD(options.snapshot_on.hold_off_ms, uint64_t)),
         .unit = "ms",
         .max = UINT32_MAX,
         .default_text = "1000",
         .help = "ignore further occurrences of --snapshot-on for MS milliseconds after one",
     },
     {
-        .long_name = "snapshot-keep",
-        .argument = "N",
-        .kind = WEIR_OPTION_NUMBER,
-        .field = FIELD(snapshot_keep, uint64_t),
+        WEIR_OPTION_VALUE_OF(0, "snapshot-keep", "N", WEIR_OPTION_NUMBER, FIELD(snapshot_keep, uint64_t)),
         .min = 1,
         .max = UINT32_MAX,
         .default_text = "dumps in one file; of snapshots by command, the newest",

@@ -24,11 +24,7 @@ static const struct weir_option options[] = {
         .details = "Tracepoints of a recording of another kernel are then decoded wrongly, or as other events.",
     },
     {
-        .short_name = 'o',
-        .long_name = "output",
-        .argument = "FILE",
-        .kind = WEIR_OPTION_TEXT,
-        .field = FIELD(output_path, const char *),
+        WEIR_OPTION_VALUE_OF('o', "output", "FILE", WEIR_OPTION_TEXT, FIELD(output_path, const char *)),
         .default_text = "the input's name and .recovered",
         .section = OUTPUT,
         .help = "write the result to FILE, which must not exist (of a directory: a directory)",

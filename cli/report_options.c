@@ -18,10 +18,7 @@
 static const struct weir_option options[] = {
     WEIR_INPUT_ROW(FIELD(input_path, const char *), WEIR_INPUT_HELP),
     {
-        .long_name = "symfs",
-        .argument = "DIR",
-        .kind = WEIR_OPTION_TEXT,
-        .field = FIELD(symfs, const char *),
+        WEIR_OPTION_VALUE_OF(0, "symfs", "DIR", WEIR_OPTION_TEXT, FIELD(symfs, const char *)),
         .section = "Input",
         .help = "look for files with symbols below DIR",
     },
@@ -32,11 +29,7 @@ static const struct weir_option options[] = {
         .details = "By debuginfod-find(1) of elfutils, which keeps what it gets. The servers learn the build ids.",
     },
     {
-        .short_name = 'o',
-        .long_name = "output",
-        .argument = "FILE",
-        .kind = WEIR_OPTION_TEXT,
-        .field = FIELD(output_path, const char *),
+        WEIR_OPTION_VALUE_OF('o', "output", "FILE", WEIR_OPTION_TEXT, FIELD(output_path, const char *)),
         .section = FORM,
         .default_text = "report.html for a page, else standard output",
         .help = "write the report to FILE; - is standard output",
@@ -83,10 +76,7 @@ static const struct weir_option options[] = {
         .details = "Losses are packets that count lost records.",
     },
     {
-        .long_name = "event",
-        .argument = "NAME",
-        .kind = WEIR_OPTION_TEXT,
-        .field = FIELD(event, const char *),
+        WEIR_OPTION_VALUE_OF(0, "event", "NAME", WEIR_OPTION_TEXT, FIELD(event, const char *)),
         .section = FORM,
         .help = "only samples of this event",
     },
@@ -96,10 +86,7 @@ static const struct weir_option options[] = {
         .help = "call functions of C++ and Rust as their files do",
     },
     {
-        .long_name = "threads",
-        .argument = "N",
-        .kind = WEIR_OPTION_UNSIGNED,
-        .field = FIELD(threads, unsigned),
+        WEIR_OPTION_VALUE_OF(0, "threads", "N", WEIR_OPTION_UNSIGNED, FIELD(threads, unsigned)),
         .min = 1,
         .max = THREADS_MAX,
         .default_text = "one per CPU",

@@ -70,11 +70,8 @@ static int apply_shed(void *object, const char *text, struct weir_error *err)
 
 static const struct weir_option options[] = {
     {
-        .short_name = 'm',
-        .long_name = "mmap-pages",
-        .argument = "PAGES|SIZE[,AUX]",
-        .kind = WEIR_OPTION_RING_PAIR,
-        .field = FIELD(ring_sizes, struct weir_ring_size_pair),
+        WEIR_OPTION_VALUE_OF('m', "mmap-pages", "PAGES|SIZE[,AUX]", WEIR_OPTION_RING_PAIR,
+                             FIELD(ring_sizes, struct weir_ring_size_pair)),
         .default_text = "chosen from memory and privileges; 512K for bench drain",
         .help = "size of each kernel ring: a number of pages, or a size with B, K, M or G",
         .details = "Rounded up to a power of two pages. Without CAP_IPC_LOCK the kernel allows "
@@ -83,10 +80,7 @@ static const struct weir_option options[] = {
                    "kernel limits the memory of rings.",
     },
     {
-        .long_name = "buffer-size",
-        .argument = "SIZE",
-        .kind = WEIR_OPTION_SIZE,
-        .field = FIELD(options.buffer_bytes, uint64_t),
+        WEIR_OPTION_VALUE_OF(0, "buffer-size", "SIZE", WEIR_OPTION_SIZE, FIELD(options.buffer_bytes, uint64_t)),
         .min = WEIR_BUFFER_BYTES_MIN,
         .max = WEIR_BUFFER_BYTES_MAX,
         .default_text = "chosen from memory and CPU count",
@@ -94,10 +88,7 @@ static const struct weir_option options[] = {
         .details = "The size bounds the longest stall of the disk without loss.",
     },
     {
-        .long_name = "shed",
-        .argument = "batches|stacks|cpus",
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_shed,
+        WEIR_OPTION_CUSTOM_OF(0, "shed", "batches|stacks|cpus", apply_shed),
         .default_text = "batches",
         .help = "what may be dropped when the disk is too slow; each choice includes those before it",
         .details = "batches, when half of the buffers is in use: rounds are further apart, which changes no record. "
@@ -108,11 +99,8 @@ static const struct weir_option options[] = {
                    "--overwrite keep in memory.",
     },
     {
-        .long_name = "threads",
-        .argument = "SPEC",
+        WEIR_OPTION_CUSTOM_OF(0, "threads", "SPEC", apply_threads),
         .argument_optional = true,
-        .kind = WEIR_OPTION_CUSTOM,
-        .apply = apply_threads,
         .default_text = "cpu",
         .help = "which threads drain the rings: one per cpu, core, package or numa node, or masks "
                 "CPUS/AFFINITY[:CPUS/AFFINITY...]",

@@ -22,11 +22,7 @@ static const struct weir_exit_meaning exits[] = {
 
 static const struct weir_option status_options[] = {
     {
-        .short_name = 'j',
-        .long_name = "json",
-        .negatable = true,
-        .kind = WEIR_OPTION_FLAG,
-        .field = WEIR_OPTION_FIELD(struct weir_status_arguments, json, bool),
+        WEIR_OPTION_FLAG_OF('j', "json", WEIR_OPTION_FIELD(struct weir_status_arguments, json, bool)),
         .section = "Output",
         .help = "print a JSON object for each recording, one a line",
     },
@@ -109,14 +105,11 @@ void weir_status_arguments_fini(struct weir_status_arguments *arguments)
 
 static const struct weir_option top_options[] = {
     {
-        .short_name = 'd',
-        .long_name = "delay",
-        .argument = "MS",
-        .kind = WEIR_OPTION_NUMBER,
+        WEIR_OPTION_VALUE_OF('d', "delay", "MS", WEIR_OPTION_NUMBER,
+                             WEIR_OPTION_FIELD(struct weir_top_command_arguments, period_ms, uint64_t)),
         .min = 100,
         .max = 60000,
         .unit = "ms",
-        .field = WEIR_OPTION_FIELD(struct weir_top_command_arguments, period_ms, uint64_t),
         .default_text = "1000",
         .section = "Output",
         .help = "ask the recording so often",

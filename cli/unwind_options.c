@@ -18,19 +18,12 @@
 static const struct weir_option options[] = {
     WEIR_INPUT_ROW(FIELD(input_path, const char *), WEIR_INPUT_HELP),
     {
-        .long_name = "symfs",
-        .argument = "DIR",
-        .kind = WEIR_OPTION_TEXT,
-        .field = FIELD(symfs, const char *),
+        WEIR_OPTION_VALUE_OF(0, "symfs", "DIR", WEIR_OPTION_TEXT, FIELD(symfs, const char *)),
         .section = INPUT,
         .help = "look for the files of mappings below DIR",
     },
     {
-        .short_name = 'o',
-        .long_name = "output",
-        .argument = "FILE",
-        .kind = WEIR_OPTION_TEXT,
-        .field = FIELD(output_path, const char *),
+        WEIR_OPTION_VALUE_OF('o', "output", "FILE", WEIR_OPTION_TEXT, FIELD(output_path, const char *)),
         .default_text = "the input's name and .unwound",
         .section = OUTPUT,
         .help = "write the result to FILE, in place of an older file of that name",
