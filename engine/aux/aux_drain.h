@@ -2,12 +2,13 @@
  * Drains AUX areas (engine/kernel/ring.h): their bytes become AUXTRACE records in trains of chunks
  * (engine/drain/chunk.h).
  *
- * An area is drained behind its ring, up to the end of the AUX records that were seen there: so AUX records and the
- * bytes that they describe stand in the same file, also around a rotation. When the pool is empty a train ends early.
+ * The reader drains the ring first, and then the area, up to the end of the AUX records that it has seen in the ring.
+ * So AUX records and the bytes that they describe stand in the same file, also around a rotation. When the pool is
+ * empty a train ends early.
  *
- * The kernel disables an event whose area is full. The reader that may have seen a full area sets wants_enable and
- * writes to the eventfd; the coordinator enables the event, because the coordinator alone knows whether it is to be
- * enabled. An area of the newest bytes is read when a snapshot is passed, while its event is disabled.
+ * The kernel disables an event whose area is full. A reader that may have seen a full area sets wants_enable and writes
+ * to the eventfd. The coordinator enables the event, because the coordinator alone knows whether the event is to be on.
+ * An area of the newest bytes is read when a snapshot is passed, while its event is disabled.
  *
  * The hooks below are all that the rest of a reader knows of this.
  */

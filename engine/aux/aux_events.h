@@ -26,8 +26,8 @@ int weir_aux_events_check(const struct weir_event_list *list, const struct weir_
                           struct weir_error *err);
 
 /*
- * Finds the AUX event and prepares the list to record it. Moves the event and its group to the front; puts events that
- * use its area (aux-sample-size, aux-output) into its group; completes its config; and sets the fields that
+ * Finds the AUX event and prepares the list to record it. Moves the event and its group to the front, and puts events
+ * that use its area (aux-sample-size, aux-output) into its group. Completes its config, and sets the fields that
  * weir_event_list_configure() copies to the attrs. Before side events are added. Without an AUX event the plan's mode
  * is NONE, and the list stays as it is.
  *

@@ -2,9 +2,9 @@
  * Keeps the AUX areas of a recording: maps them, enables their event or holds it still, and adds up their byte counts.
  * Readers drain the areas.
  *
- * The kernel disables an event whose area is full, and the event has to be enabled by hand when there is room again
- * (perf_aux_output_begin(), kernel/events/ring_buffer.c). perf enables it after each read. In weir a reader asks for
- * it, and the coordinator enables the event, because the coordinator knows whether the event is to be on: no request
+ * The kernel disables an event whose area is full, and never enables the event again by itself
+ * (perf_aux_output_begin(), kernel/events/ring_buffer.c). perf enables the event after each read. In weir a reader asks
+ * the coordinator to enable the event, because the coordinator knows whether the event is to be on. So no request
  * undoes a disable, the end of recording or a snapshot that comes at the same time.
  *
  * One enable is not enough. The kernel tells that the area is full first, and disables the event a moment later, from
@@ -13,11 +13,11 @@
  * the keeper enables the event six more times, 1 ms to 1.4 s later. To enable an enabled event costs a system call, and
  * nothing else.
  *
- * An enable does not help where the kernel forgets to disable the event, as Linux 6.1 does on CPU 0: since ca6c21327c6a
- * pending_disable is yes or no, and ring_buffer.c still stores the number of the CPU there. The PMU has stopped, and
- * the event stays on for good; a context switch would start it again, but only an event of a task sees one. So the
- * keeper disables and enables an event whose area has got nothing since the time before. An event that runs, but writes
- * less than a wakeup's worth in that time, is interrupted for that moment.
+ * An enable does not help where the kernel forgets to disable the event, as Linux 6.1 does on CPU 0. Since ca6c21327c6a
+ * pending_disable is yes or no, but ring_buffer.c still stores the number of the CPU there. The PMU has stopped, and
+ * the event stays on for good. A context switch would start the PMU again, but only an event of a task sees context
+ * switches. So each time the keeper also disables and enables an event whose area has got nothing since the previous
+ * time. An event that runs, but writes less than a wakeup's worth in that time, is interrupted for that moment.
  *
  * The coordinator calls all functions and alone writes the struct, and the fields of weir_aux_drain that say so.
  */
@@ -67,8 +67,8 @@ struct weir_aux_keeper {
  */
 void weir_aux_keeper_init(struct weir_aux_keeper *keeper, const struct weir_aux_keeper_setup *setup);
 
-/* Maps the AUX area beside the data ring of a place, which is mapped, if the event is open there and the area is not
- * mapped yet. 0 or -errno as weir_event_set_map_aux(). Allocates nothing. */
+/* Maps the AUX area of a place, beside the data ring, which is mapped already. Does nothing if the event is not open
+ * there or the area is mapped already. 0 or -errno as weir_event_set_map_aux(). Allocates nothing. */
 int weir_aux_keeper_map(const struct weir_aux_keeper *keeper, unsigned place, struct weir_reader_ring *r);
 
 /*

@@ -1,7 +1,7 @@
 /*
  * The storm: how much a recorder of system-wide events costs and loses. A measurement starts a recorder as a program of
- * its own, lets it settle, runs a load in this process, stops the recorder with SIGINT, takes its resource use from
- * wait4(2), and counts the contents of its file. The recorder "none" runs the load alone.
+ * its own, lets it settle, and runs a load in this process. Then the measurement stops the recorder with SIGINT, takes
+ * its resource use from wait4(2), and counts the contents of its file. The recorder "none" runs the load alone.
  *
  * The caller's thread; blocks for seconds. The load has threads of its own.
  */

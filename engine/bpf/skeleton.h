@@ -37,9 +37,9 @@ int weir_skeleton_open(struct weir_skeleton **made, const struct weir_skeleton_s
 void weir_skeleton_free(struct weir_skeleton *skeleton);
 
 /*
- * The variables of a section, ".rodata.NAME" or ".data.NAME", as memory: before load() the values that the programs
- * will begin with, and after it the values of the programs that run, where ".rodata" is const. Borrowed until free().
- * bytes: the size that the caller knows; the object must have the same.
+ * The variables of a section, ".rodata.NAME" or ".data.NAME", as memory. Before load() they are the values with which
+ * the programs will begin. After load() they are the values of the running programs, and ".rodata" is const. Borrowed
+ * until free(). bytes: the size that the caller knows; the object must have the same.
  */
 void *weir_skeleton_variables(const struct weir_skeleton *skeleton, const char *section, size_t bytes);
 

@@ -1,7 +1,7 @@
 /*
  * The kernel's types that the BPF programs of this room use: of each struct only the fields that a program names.
- * preserve_access_index makes libbpf look each field up in the running kernel's BTF, so that neither order nor size
- * here matters ("BPF CO-RE"). A name after "___" marks another form of a struct, of older or newer kernels.
+ * preserve_access_index makes libbpf look each field up in the running kernel's BTF. So neither order nor size here
+ * matters ("BPF CO-RE"). A name after "___" marks another form of a struct, of older or newer kernels.
  *
  * For BPF programs only. Source: include/linux/sched.h, pid.h, pid_namespace.h, perf_event.h and uapi/linux/bpf.h of
  * Linux 6.12.

@@ -279,7 +279,8 @@ static void *begin(const void *plan, uint32_t chunk_bytes)
     return worker;
 }
 
-/* Counts the samples for which samples in [records, records + bytes) stand beside themselves as not merged. Writer. */
+/* Takes the samples that were merged into samples of [records, records + bytes) out of the counts of merged samples.
+ * Adds them to each of the tables of samples. Writer. */
 static void take_back(const void *plan, const uint8_t *records, uint64_t bytes, uint64_t *const samples[],
                       unsigned count)
 {

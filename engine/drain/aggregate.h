@@ -1,24 +1,27 @@
 /*
  * Aggregation (--aggregate): equal samples in a chunk become one sample, as a step of the stage (chunk_rewriter.h).
  *
- *     two samples are equal when all of their bytes are, but for TIME, PERIOD and WEIGHT (with by_process also the
- *     thread: each sample then names its process instead), their times are less than an interval apart, and the thread
- *     has taken no other name between them (COMM records of the same chunk)
+ *     two samples are equal when
+ *         all of their bytes are equal, but for TIME, PERIOD and WEIGHT. With by_process the thread may differ, too:
+ *         each sample then names its process instead
+ *         their times are less than an interval apart
+ *         the thread has taken no other name between them (COMM records of the same chunk)
  *
  *     the first one stays where it is, with its time     PERIOD = sum of their periods     WEIGHT = their number
  *
- * So reports that add up periods show the same sums. A sample that stays alone has WEIGHT 1. The attrs have to ask for
- * PERIOD and WEIGHT; the step overwrites the kernel's WEIGHT.
+ * Reports that add up periods show the same sums as without the step. A sample that stays alone has WEIGHT 1. The attrs
+ * have to ask for PERIOD and WEIGHT; the step overwrites the kernel's WEIGHT.
  *
- * Nothing is kept from one chunk to the next, so the order of the file, its rounds and the account of failed writes
- * hold as without this step. A reader hands its chunk over at each epoch. An interval longer than a second needs longer
- * epochs (weir_pipeline_setup.epoch_ns).
+ * The step keeps nothing from one chunk to the next. So the order of the file, its rounds and the account of failed
+ * writes are as without the step. A reader hands its chunk over at each epoch. An interval longer than a second needs
+ * longer epochs (weir_pipeline_setup.epoch_ns).
  *
- * Each worker has one table of fixed size. A sample for which there is no place in the table goes out as it is, with
- * WEIGHT 1, and is counted.
+ * Each worker has one table of fixed size. A sample without a place in the table goes out unmerged, with WEIGHT 1, and
+ * the worker counts it.
  *
- * Workers and writer share the counts of merged samples. When the write of a chunk has failed, the writer takes its
- * samples back: with a lost sample, all samples merged into it are lost. Everything else is const while workers run.
+ * Workers and writer share the counts of merged samples. When the write of a chunk fails, the writer takes the chunk's
+ * merged samples out of the counts: a lost sample takes all samples merged into it along. Everything else is const
+ * while workers run.
  */
 #ifndef WEIR_ENGINE_DRAIN_AGGREGATE_H
 #define WEIR_ENGINE_DRAIN_AGGREGATE_H

@@ -2,18 +2,19 @@
  * Checkpoints: data.size in the head of a file that is still being written (docs/format.md), so that the file opens up
  * to there when its recorder is killed.
  *
- *     at first data, then once a second when there is more:  write data.size = stable bytes, and look whether somebody
- *                       has removed or cut the file
- *     with --sync, so that the file opens up to there also when the machine goes down:
- *                       fdatasync(2) of the data ──► write data.size ──► fdatasync(2) of the head
+ *     at first data, then once a second when there is more data
+ *         write data.size = stable bytes; look whether another process has removed or cut the file
+ *     with --sync, so that the file opens up to there also when the machine goes down
+ *         fdatasync(2) of the data ──► write data.size ──► fdatasync(2) of the head
  *
- * The output's queue syncs while data flows on (weir_output_begin_sync()), so the writer waits for no disk. The size is
- * taken before the first fdatasync(2), and written after it: whichever part of the head reaches the disk by itself, and
- * when, data.size never covers bytes that are not there. A pass of the writer begins each step, and a later pass sees
- * it end: the writer must come back while a step is under way.
+ * The output's queue syncs while data flows on (weir_output_begin_sync()), so the writer waits for no disk. The writer
+ * takes the size before the first fdatasync(2), and writes the size afterwards. So data.size never covers bytes that
+ * are not on disk, whenever the kernel writes parts of the head by itself. One pass of the writer begins a step, and a
+ * later pass sees the step end. So the writer must come back while a step is under way.
  *
- * Why fdatasync(2) and not O_DSYNC or RWF_DSYNC: with those each write waits for a flush of the disk's cache; here two
- * flushes a second suffice, however much is written. fdatasync(2) covers the file's size and its extents, too.
+ * Why fdatasync(2) and not O_DSYNC or RWF_DSYNC: with O_DSYNC or RWF_DSYNC each write waits for a flush of the disk's
+ * cache. A checkpoint needs two flushes a second, however much is written. fdatasync(2) covers the file's size and its
+ * extents, too.
  *
  * Writer thread only; readable by others after it was joined.
  */

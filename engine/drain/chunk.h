@@ -6,16 +6,16 @@
  *     FREE ──take──► FILLING ──push──► QUEUED ──pop──► IN_FLIGHT ──put──► FREE
  *     (pool)         (one reader)      (queue)         (writer, kernel)   (pool)
  *
- * The state is asserted at every step. All memory is reserved before the recording starts, on the NUMA node of the
- * readers that will use it; the part that is always in use is faulted in then. The rest is there for a stalled disk:
+ * The state is asserted at every step. weir reserves all memory before the recording starts, on the NUMA node of the
+ * readers that will use it. The part that is always in use is faulted in then. The rest is there for a stalled disk:
  * weir_pool_grow() faults its chunks in and puts them on the free list, on a thread that no reader waits for
  * (pool_grower.h). So a short recording does not pay for zeroing memory that it never uses. When all chunks of a node
  * are in use the pool lends a chunk of another node. When none is left, take() returns NULL, and the reader leaves the
  * records in its ring.
  *
- * A record that is larger than a chunk (AUXTRACE, whose data is a piece of an AUX area) travels in a train: chunks that
- * are linked by `follower`, of which all but the last are full. The queue carries the first chunk of the train, and the
- * others go with it through the same states. Each chunk goes back to the pool by itself.
+ * A record that is larger than a chunk travels in a train: chunks that are linked by `follower`, all full but the last.
+ * Such a record is AUXTRACE, whose data is a piece of an AUX area. The queue carries the first chunk of the train, and
+ * the others go with it through the same states. Each chunk goes back to the pool by itself.
  *
  * The free list is a stack (Treiber, "Systems programming: coping with parallelism", IBM RJ 5118, 1986) whose top is
  * one 64-bit word, {tag, index + 1}. The tag grows with every push: a top that was popped and pushed again meanwhile

@@ -1,7 +1,7 @@
 /*
  * The queue of chunks from all readers to the writer: an intrusive FIFO. It holds at most the pool, which is bounded.
- * Producers never wait. They make no system call, but that one producer wakes a parked writer once the writer has as
- * many chunks as it parked for: at most one futex wake for each sleep of the writer.
+ * Producers never wait. They make no system call but one: a producer wakes a parked writer once the queue has as many
+ * chunks as the writer parked for. That is at most one futex wake for each sleep of the writer.
  *
  * Algorithm: D. Vyukov, "Intrusive MPSC node-based queue" (1024cores.net, 2010). A push is one exchange on `last`. The
  * order of exchanges is the order of the queue, whichever node is linked first. Rounds rest on that order: a round
@@ -55,8 +55,9 @@ struct weir_chunk *weir_chunk_queue_pop(struct weir_chunk_queue *queue);
 /* True when every push that has begun was popped. Writer thread. */
 bool weir_chunk_queue_is_empty(struct weir_chunk_queue *queue);
 
-/* The last chunk of those that stand in the queue, when all of them are data of that reader (chunk->reader), or NULL
- * when there is none; false: they are not, or there are more than a few, or a push is under way. Writer thread. */
+/* Whether the queue holds only data of the reader (chunk->reader), round markers aside. Then *last is the newest of
+ * these chunks, or NULL if the queue holds none. Otherwise *last is NULL. Also false when more than a few chunks stand
+ * in the queue, or when a push is under way. Writer thread. */
 bool weir_chunk_queue_is_of(struct weir_chunk_queue *queue, uint32_t reader, const struct weir_chunk **last);
 
 enum weir_chunk_queue_park {

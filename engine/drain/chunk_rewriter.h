@@ -3,10 +3,10 @@
  * steps in their order; each worker of the stage has a state of its own for each step.
  *
  * rewrite() may change, drop and shorten records, and sets chunk->used, which stays within the bytes of a chunk
- * (begin()). A step without memory of its own needs no more room than it has read: the record that it writes ends at or
- * before the end of the record that it reads. It keeps the order of records, and gives none a time outside of those
- * that the chunk had. Each sample that goes in comes out or is counted by the step. A chunk that
- * is empty afterwards goes back to the pool.
+ * (begin()). A step without memory of its own needs no more room than it has read: each record that it writes ends no
+ * later than the record that it has read. It keeps the order of records, and gives none a time outside of those that
+ * the chunk had. Each sample that goes in comes out or is counted by the step. A chunk that is empty afterwards goes
+ * back to the pool.
  *
  * Steps see chunks of data only, in no promised order: a reader's chunks may meet several workers at once. So a step
  * knows nothing of the chunk before. There are no round marks in the chunk (weir_modes_make_marks()).
@@ -34,9 +34,9 @@ struct weir_chunk_rewriter {
      * the step does not wait. The state's worker; allocates nothing that has no bound. */
     void (*rewrite)(void *state, struct weir_chunk *chunk, bool is_hurried);
 
-    /* Takes back what the step has counted for samples in [records, records + bytes), which stand for others and did
-     * not reach their file: adds these others to each of `count` tables of samples, by place and event. Writer. NULL: a
-     * sample stands for itself. */
+    /* Takes back the step's counts of merged samples for samples in [records, records + bytes) that did not reach their
+     * file. Adds the merged samples to each of `count` tables of samples, by place and event. Writer. NULL: a sample
+     * stands for itself. */
     void (*take_back)(const void *plan, const uint8_t *records, uint64_t bytes, uint64_t *const samples[],
                       unsigned count);
 };

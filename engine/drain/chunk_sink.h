@@ -4,11 +4,11 @@
  *     take        a chunk from the reader's share of the pool
  *     make room   keep the current chunk, or hand it over and take another one
  *     hand over   push the current chunk into the writer's queue
- *     push        a chunk that somebody else has filled: a retained one (retention.h), a train (chunk.h)
+ *     push        a chunk that another part has filled: a retained chunk (retention.h) or a train (chunk.h)
  *
- * Whoever moves records into the current chunk calls hold() before the ring's tail is released. holding is true while
- * a round marker has to wait for the reader: the current chunk holds records, a drop is not reported yet
- * (untold_rings), or bytes of an AUX area are owed.
+ * A caller that moves records into the current chunk calls hold() before it releases the ring's tail. holding is true
+ * while a round marker has to wait for the reader. That is while the current chunk holds records, a drop is not
+ * reported yet (untold_rings), or bytes of an AUX area are owed.
  *
  *     (holding-clear) The coordinator that reads holding = false also sees the push, so a round marker that it pushes
  *                     later stands behind the chunk. The release of data_tail orders holding = true: see

@@ -1,6 +1,6 @@
 /*
- * The stage between the writer's queue and its output: threads work on whole chunks in parallel, and the writer appends
- * what comes out in the order in which it took the chunks. A worker does two things with a chunk:
+ * The stage between the writer's queue and its output. Threads work on whole chunks in parallel. The writer appends the
+ * results in the order in which it took the chunks from the queue. A worker does two things with a chunk:
  *
  *     rewrite   each step of the setup in turn changes the records where they lie (chunk_rewriter.h)
  *     pack      with -z, COMPRESSED records of the chunk go to the slot's buffer (format/zstd_pack.h)
@@ -23,7 +23,7 @@
  *     (work-done)    Release and acquire: the writer sees the bytes of chunk and slot.
  *
  * The writer reuses work[n] once slot_count more slots were offered. By then slot n was completed, so it was taken. (A
- * worker that read an old n may read the new entry: its exchange then fails.)
+ * worker that has read an old n may read the new entry. Its compare and swap then fails.)
  *
  *     kick(), stop()                                         worker
  *     offered, or stopping                (work-end)         bell  (worker-bell);  stopping         (work-end)
@@ -36,20 +36,20 @@
  *     (work-end)     Release and acquire: a worker that sees the end sees all work that was offered before, and looks
  *                    for work once more.
  *
- * Round markers and trains take a slot as well (the first chunk of a train does), and are DONE from the start: so the
- * output has the order of the queue. The chunk stays with its slot until its bytes are on file, because a failed write
- * is accounted sample by sample; the number of slots bounds the chunks held that way. With a level each slot has its
- * own buffer: nothing is allocated while data flows.
+ * A round marker takes a slot as well, and so does the first chunk of a train. Both are DONE from the start, so the
+ * output has the order of the queue. The chunk stays with its slot until its bytes are on file, because the writer
+ * accounts a failed write sample by sample. The number of slots bounds the chunks held that way. With a compression
+ * level each slot has a buffer of its own, so the stage allocates nothing while data flows.
  *
- * A step that needs side records of other readers has chunks held: they are offered once a round marker or a rotation
- * is submitted behind them. By then all readers have drained what their rings held when the round's epoch was opened
- * (rounds.h), so that the side records before nearly all samples of the chunks are in the tees. (Those between that
- * moment and the hand-over of a chunk may be in a ring still.) Chunks go without that when half of the pool is in
- * use, when all slots are taken, and at the end.
+ * For a step that needs side records of other readers, the stage holds chunks. It offers them once the writer submits a
+ * round marker or a rotation behind them. By then all readers have drained what their rings held when the round's epoch
+ * was opened (rounds.h). So the tees have the side records before nearly all samples of the chunks. (A side record from
+ * between the opening of the epoch and the hand-over of a chunk may still be in a ring.) The stage does not hold chunks
+ * when half of the pool is in use, when all slots are taken, and at the end.
  *
- * When the pool is nearly empty and the workers are behind, chunks go to the file uncompressed: consumers take both,
- * and no event is lost because compression is slow. No chunk passes by a rewriting step: the file's attrs describe what
- * comes out of the steps.
+ * When the pool is nearly empty and the workers are behind, chunks go to the file uncompressed. Consumers read
+ * compressed and uncompressed records, and no event is lost because compression is slow. No chunk bypasses a rewriting
+ * step, because the file's attrs describe the rewritten records.
  */
 #ifndef WEIR_ENGINE_DRAIN_CHUNK_STAGE_H
 #define WEIR_ENGINE_DRAIN_CHUNK_STAGE_H

@@ -1,13 +1,13 @@
 /*
  * How fast one core of this machine copies memory: the bound of any drain path, to be compared with it in the same run.
- * Any thread; allocates; takes a tenth of a second, or a quarter where a core plays many rings.
+ * Any thread; allocates; takes a tenth of a second, or a quarter of a second where a core plays many rings.
  *
- * The measurement does a reader's work: a core writes a part of a ring, as it does while it plays the kernel, and then
- * copies that part into memory that lies as chunks do. Only the copying counts. A core that plays many rings writes to
- * all of them before the first is full enough to be read; most of its bytes have then left the core's caches.
+ * The measurement does a reader's work. A core plays the kernel and writes a part of a ring. Then it copies that part
+ * into memory that is laid out as chunks are. Only the copying counts. A core that plays many rings writes to all of
+ * them before the first is full enough to be read. Most bytes of the first ring have then left the core's caches.
  *
- * A drain path's figure is a mean over its run, in which other threads take caches and bandwidth from it. So this
- * figure is a mean as well, and is measured before the run and after it.
+ * The figure of a drain path is a mean over its run, and other threads take caches and bandwidth meanwhile. So the copy
+ * speed is a mean as well, measured before the run and after it.
  */
 #ifndef WEIR_ENGINE_DRAIN_COPY_SPEED_H
 #define WEIR_ENGINE_DRAIN_COPY_SPEED_H

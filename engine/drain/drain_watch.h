@@ -4,17 +4,18 @@
  *
  *     gap     from one look at the rings to the next look that a watermark has called for
  *     fill    of the fullest ring at that look, in thousandths
- *     wait    for a chunk: from the look that left records behind for want of a chunk to the look that left none
+ *     wait    for a chunk: begins with a look that leaves records in the rings for want of a chunk; ends with the next
+ *             look that leaves none
  *
  * In a storm the gap is the period of the drains; otherwise it is the time in which a quarter of a ring fills. A reader
  * that was held up has a longer gap and a fuller ring than others in the same storm. Looks for a round or a snapshot
  * find rings below their watermark: they count as no gap and no fill, but the next gap begins with them.
  *
- * A gap or a wait is around a rotation when it overlaps the time from the beginning of the rotation to the end of the
- * finisher's work on the old file, its fsync included: the rotation takes CPU time and the disk for that long.
+ * A rotation takes CPU time and the disk until the finisher ends its work on the old file, fsync included. A gap or a
+ * wait is around a rotation when it overlaps the time from the rotation's beginning to that end.
  *
- * One clock reading and a few instructions for each look, nothing for each record. look() is for the reader's thread;
- * sum() may be called from any thread at any time.
+ * A look costs one clock reading and a few instructions; a record costs nothing. The reader's thread calls look(). Any
+ * thread may call sum() at any time.
  */
 #ifndef WEIR_ENGINE_DRAIN_DRAIN_WATCH_H
 #define WEIR_ENGINE_DRAIN_DRAIN_WATCH_H

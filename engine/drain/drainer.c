@@ -79,8 +79,8 @@ static void note_lost(struct weir_reader_ring *r, uint64_t lost)
     }
 }
 
-/* Widens the chunk's span of times by the block just walked. The samples of one ring stand in order of time (newest
- * first in a ring of the newest records), but a chunk has samples of several rings. */
+/* Widens the chunk's span of times by the block just walked. The samples of one ring stand in order of time, newest
+ * first in a ring of the newest records. But a chunk has samples of several rings. */
 static void note_times(struct weir_reader_ring *r, struct weir_chunk *chunk)
 {
     const struct weir_walk_counts *counts = &r->counts;
@@ -101,8 +101,9 @@ struct begun {
 };
 
 /* Copies records from the tail into the chunk, behind the begun bytes: a block, or the whole first record where that is
- * longer, but at most `most` bytes, for which there is room. Returns the bytes that are there now. Past the caches, a
- * block ends at the end of a cache line, because a line that is written in two parts does not pass them. */
+ * longer, but at most `most` bytes, for which there is room. Returns the bytes that are there now. A copy past the
+ * caches ends a block at the end of a cache line, because a line that is written in two parts goes through the
+ * caches. */
 static uint64_t copy_block(const struct weir_reader_ring *r, struct weir_chunk *chunk, uint64_t begun_bytes,
                            uint64_t most, bool past_caches)
 {

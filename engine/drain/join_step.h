@@ -5,11 +5,11 @@
  * serves all samples of one stay in the kernel; it can also stand before a sample that comes late in that stay.
  *
  *     the record is in the same chunk    the sample's chain becomes kernel's part, PERF_CONTEXT_USER, user's frames
- *     it is not, or has no frames, or    mark and cookie go: the kernel's part stays. A sample that was taken in user
- *     the joined sample has no room      space gets PERF_CONTEXT_USER and its own address
+ *     it is not, or has no frames, or    mark and cookie go, and the kernel's part stays. A sample that was taken in
+ *     the joined sample has no room      user space gets PERF_CONTEXT_USER and its own address
  *
- * The records go. So consumers that know neither the mark nor the record read the file: perf before 6.19 throws away a
- * chain with a mark that it does not know. Every sample that goes in comes out, and the counts say how.
+ * The records go. So consumers that know neither the mark nor the record can read the file. perf before 6.19 throws
+ * away a chain with a mark that it does not know. Every sample that goes in comes out, and the counts say how.
  *
  * Samples that share a record may need more bytes than their chunk had. So each worker writes to a buffer of a chunk's
  * size and copies the result back. A sample is joined if the rest of the chunk has room behind it in any case.

@@ -2,8 +2,8 @@
  * Makes the marks of one reader: padding records that the writer may turn into round markers. What a mark promises, and
  * when it becomes a marker: round_mark.h.
  *
- * Marks are made in the sink's current chunk, bytes apart at least: while a ring is drained that is the only one with
- * records, and after a step that drained all rings. Reader thread, but for init().
+ * Marks stand in the sink's current chunk, at least `bytes` apart. The reader makes them while it drains a ring that is
+ * the only one with records, and after a step that drained all rings. Reader thread, but for init().
  */
 #ifndef WEIR_ENGINE_DRAIN_MARK_MAKER_H
 #define WEIR_ENGINE_DRAIN_MARK_MAKER_H

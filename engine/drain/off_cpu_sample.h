@@ -1,16 +1,16 @@
 /*
- * Samples of off-CPU time (engine/bpf/off_cpu.h), in the form that every consumer reads: each has the number of its
+ * Samples of off-CPU time (engine/bpf/off_cpu.h), in the form that every consumer reads. Each has the number of its
  * task, the duration as its period, the stack as its call chain, and the task's state as its weight.
  *
- * The kernel writes such a sample for the task that leaves the CPU, with what the BPF program gives it as raw data. The
- * reader puts it in order where it lies, once it has been copied out of the ring; sizes stay:
+ * The kernel writes such a sample for the task that leaves the CPU. The raw data of the sample is the output of the BPF
+ * program. The reader copies the sample out of the ring and then reorders it in place; its size stays:
  *
  *     word    1           2   3           4     5    6                7    8 ...  8 + n  9 + n
  *     kernel  identifier  ip  other task  time  cpu  size, n, state   ns   chain  task   cgroup, if asked for
  *     file    identifier  ip  task        time  cpu  ns               n    chain  state  cgroup, if asked for
  *
  * Word 6 of the kernel begins its raw data: u32 size, and then the u32 of off_cpu.bpf.c's output. perf 6.16 writes raw
- * data to the file instead; before that version perf, as all other consumers, finds neither duration nor stack there.
+ * data to the file instead. Older perf and all other consumers find neither duration nor stack in raw data.
  *
  * The address of the sample is the first of user space in the chain, as in perf: where the program waits, not where the
  * kernel switches. Pure but for the bytes; any thread. Source: perf_output_sample() in kernel/events/core.c,

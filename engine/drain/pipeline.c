@@ -346,8 +346,9 @@ int weir_pipeline_open_stream(const struct weir_pipeline *pipeline, int fd, cons
     return weir_output_open_stream(output, fd, &options, err);
 }
 
-/* The bytes that all rings give while a reader's own watermark wakes it, so that no round has to: twice the bytes up to
- * the watermark, for a reader that gets half of the others' records. 0 where consumers do not gain by longer rounds. */
+/* The bytes of all rings in a round so long that each reader's own watermark wakes it before the round does. Twice the
+ * bytes up to the watermark, so that this holds for a reader with half as many records as the others. 0 where consumers
+ * do not gain by longer rounds. */
 static uint64_t round_patient_bytes(const struct weir_pipeline *pipeline)
 {
     if (weir_modes_consumer_holds_rounds(&pipeline->setup.modes))

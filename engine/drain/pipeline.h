@@ -83,8 +83,8 @@ struct weir_pipeline_setup {
     int realtime_priority;
     bool pin; /* false for synthetic topologies */
 
-    /* Called at least ten times a second by each thread that waits for the output while recording begins or ends, so
-     * that the caller can end the wait. Any thread, one call at a time. NULL: none. */
+    /* Each thread that waits for the output while recording begins or ends calls while_waiting() at least ten times a
+     * second. So the caller can end the wait. Any thread, one call at a time. NULL: none. */
     void (*while_waiting)(void *ctx);
     void *waiting_ctx;
     const struct weir_notice_sink *notices;
@@ -193,8 +193,9 @@ void weir_pipeline_keep_patience(struct weir_pipeline *pipeline);
 int weir_pipeline_emit(struct weir_pipeline *pipeline, const void *records, size_t bytes);
 
 /*
- * Makes memory for as much again as readers retain, so that they can go on retaining while a snapshot is written.
- * 0 (also when it is there already), -EOPNOTSUPP: nothing is retained, or -ENOMEM. Blocks while the kernel zeroes it.
+ * Makes spare memory, as much as the readers retain, so that they can go on retaining while a snapshot is written. 0
+ * (also when the spare memory exists already), -EOPNOTSUPP (readers retain nothing) or -ENOMEM. Blocks while the kernel
+ * zeroes the memory.
  */
 int weir_pipeline_make_spare(struct weir_pipeline *pipeline);
 bool weir_pipeline_has_spare(const struct weir_pipeline *pipeline);

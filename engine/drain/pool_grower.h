@@ -1,6 +1,6 @@
 /*
- * The thread that makes more of the pool ready while recording, so that neither a reader nor the writer ever waits for
- * the kernel to zero memory.
+ * The thread that makes more of the pool ready while recording. So neither a reader nor the writer ever waits for the
+ * kernel to zero memory.
  *
  *     reader (with each chunk), writer (each pass)     grower
  *     less than half of the ready chunks is free?      AWAKE to ASLEEP, unless it is TOLD; futex wait while ASLEEP
@@ -11,10 +11,10 @@
  *                   thread that finds the word ASLEEP wakes the grower. So there is at most one wake for each wait, and
  *                   none while the grower works.
  *
- * Readers tell the grower, too: they take chunks fastest while the writer is held in a system call (a write, an
- * fallocate(2), the head of the file). When all chunks are ready, nobody has anything to tell.
+ * Readers tell the grower, too, because they take chunks fastest while a system call holds the writer (a write, an
+ * fallocate(2), the head of the file). When all chunks are ready, no thread tells the grower anything.
  *
- * The grower ends by itself when all chunks are ready, or when the kernel has no memory left: the pool then keeps its
+ * The grower ends by itself when all chunks are ready, or when the kernel has no memory left. The pool then keeps its
  * size.
  */
 #ifndef WEIR_ENGINE_DRAIN_POOL_GROWER_H

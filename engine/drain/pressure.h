@@ -7,9 +7,9 @@
  *     HIGH        6/8            5/8
  *     FULL        7/8            6/8
  *
- * The gap between entering and leaving keeps a pool that hovers at a bound from toggling the level. No word is shared
- * for the level, and no thread decides it for others: readers that see different levels for a moment do no harm, and a
- * writer or a coordinator that is held up cannot leave an old level standing.
+ * The gap between entering and leaving keeps a pool that hovers at a bound from toggling the level. Threads share no
+ * word for the level, and none decides the level for others. Readers that see different levels for a moment do no harm.
+ * A writer or a coordinator that is held up cannot leave an old level standing.
  *
  * Pure; any thread.
  */

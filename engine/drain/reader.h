@@ -35,9 +35,10 @@
  *
  * Rings of the newest records (engine/kernel/ring.h) are read when a snapshot is passed, and at no other time.
  *
- * When the pool is empty, the records stay in the ring: the step returns STARVED, and the thread repeats it after 1 to
- * 8 milliseconds, every millisecond while a ring is half full. The kernel counts the records for which the ring then
- * has no room; the reader counts them as lost_while_starved. Under pressure the reader may shed samples first (shed.h).
+ * When the pool is empty, the records stay in the ring, and the step returns STARVED. The thread repeats the step after
+ * 1 to 8 milliseconds, and every millisecond while a ring is half full. The kernel counts the records for which the
+ * ring then has no room; the reader counts them as lost_while_starved. Under pressure the reader may shed samples first
+ * (shed.h).
  */
 #ifndef WEIR_ENGINE_DRAIN_READER_H
 #define WEIR_ENGINE_DRAIN_READER_H

@@ -8,11 +8,12 @@
  *                  Sequentially consistent, like (reader-wake) of reader.h: the coordinator ends the dormancy and then
  *                  looks whether its last wake was taken; the reader takes a wake and then looks at the dormancy.
  *     (cpu-return) A reader that sees a return sees its records. The coordinator stores the return before it enables
- *                  the events, so a reader that has read a head beyond the return (C of ring.h) sees the return.
+ *                  the events. So a reader that has read a head beyond the return (C of ring.h) sees the return.
  *
  * The ring of a CPU that comes back goes on as output of events that are opened anew. The reader puts their records
- * under the ids of the file (record_rename.h). It drains the ring up to the position of the return and writes the
- * records of the return there: they stand between the last record from before and the first one since.
+ * under the ids of the file (record_rename.h). The reader drains the ring up to the position of the return and writes
+ * the records of the return there. So these stand between the last record from before the return and the first one
+ * since.
  */
 #ifndef WEIR_ENGINE_DRAIN_READER_RING_H
 #define WEIR_ENGINE_DRAIN_READER_RING_H
@@ -100,9 +101,9 @@ void weir_reader_ring_set_poll_fds(struct weir_reader_ring *r, const int *fds, u
  * time. Coordinator. */
 void weir_reader_ring_rename(struct weir_reader_ring *r);
 
-/* Notes that the CPU of a mapped ring has come back: events that were opened anew, and are not enabled yet, write to
- * the ring from its present head on. records: whole ones, copied; they state the return in the file. 0 or -ENOMEM: the
- * file then does not state the return, or not of all events. Coordinator; allocates. */
+/* Notes that the CPU of a mapped ring has come back. Events that were opened anew, and are not enabled yet, write to
+ * the ring from its present head on. records: whole records, copied, which state the return in the file. 0 or -ENOMEM.
+ * After -ENOMEM the file does not state the return, or not of all events. Coordinator; allocates. */
 int weir_reader_ring_note_return(struct weir_reader_ring *r, const void *records, size_t bytes);
 
 /* The oldest return that is not in the file yet; NULL: none. Reader thread, after it has read the ring's head. */

@@ -2,19 +2,19 @@
  * One id for an event on a CPU, however often the CPU comes.
  *
  * The kernel's event of a CPU that goes offline is dead, and the event that weir opens when the CPU comes back has
- * another id. A file could list that id at its end, a stream never, and consumers would take it for another event. So
- * the recording names each event on each CPU once, at its start, also on CPUs that are offline then. Records that the
- * kernel writes under a later id are put under that name once they have been copied out of the ring:
+ * another id. A file could list the new id at its end, a stream never, and consumers would take the id for another
+ * event. So the recording gives each event on each CPU one id at the start, also on CPUs that are offline then. The
+ * reader copies a record with a later id out of the ring and then replaces that id:
  *
  *     sample            IDENTIFIER, which stands first; with READ the ids between the values
  *     any other record  the end of its trailer
  *     READ              also the ids between the values
  *     LOST, THROTTLE, UNTHROTTLE   also the ids in their body
  *
- * A sample that the kernel has put under another recorder's id, or under that of a side event of weir's, gets the id of
- * its own event.
+ * The kernel may write a sample with the id of another recorder's event, or of one of weir's side events. The reader
+ * gives such a sample the id of its own event.
  *
- * Where samples and trailers have no ids (weir_event_set.by_cpu) only the ids in bodies are put under the name.
+ * Where samples and trailers have no ids (weir_event_set.by_cpu), the reader replaces only the ids in bodies.
  *
  * Pure but for the bytes; any thread. Source: perf_event_open(2), "MMAP layout"; perf_output_read() in
  * kernel/events/core.c of Linux 6.18. PERF_SAMPLE_ID and STREAM_ID are never asked for.
@@ -33,9 +33,9 @@
 void weir_record_rename(const struct weir_event_set *set, uint8_t *data, uint64_t bytes);
 
 /*
- * Gives the samples in [data, data + bytes) whose id is of no event of the set the id of their event at that place, and
- * counts them in samples[event]. The records are whole and have been walked. weir_event_list_find_misnamed() tells the
- * event of such a sample. Returns the number of samples.
+ * Finds the samples in [data, data + bytes) whose id belongs to no event of the set. Gives each the id of its event at
+ * that place, and counts it in samples[event]. The records are whole and have been walked.
+ * weir_event_list_find_misnamed() tells the event of such a sample. Returns the number of samples.
  */
 uint64_t weir_record_adopt(const struct weir_event_set *set, unsigned place, uint8_t *data, uint64_t bytes,
                            uint64_t *samples);

@@ -137,9 +137,9 @@ struct sample_shape {
 
 typedef uint32_t lanes __attribute__((vector_size(sizeof(uint32_t) * WEIR_WALK_IDS)));
 
-/* The ids of the fast path, and the samples that the walk has counted of each. The tally stays in registers while
- * samples are walked: a store to it would wait for the stores of the copy just made, which leave for the cache one by
- * one, and the walk would wait for that store. */
+/* The ids of the fast path, and the samples that the walk has counted of each. The tally stays in registers during the
+ * walk. A store of the tally would wait behind the stores of the copy just made, which reach the cache one by one, and
+ * the walk would wait for that store. */
 struct tally {
     lanes ids;     /* NO_ID in unused lanes */
     lanes samples; /* of each id */

@@ -24,8 +24,8 @@ struct weir_walk_layout { /* where samples keep their fields; the same for every
     unsigned trailer_bytes;  /* of the sample_id at the end of side records; 0: they have none */
     unsigned place_stride;   /* counter of a sample: samples[place * place_stride + event]; 0: per event only */
     bool maps_have_no_ids;   /* nobody asked for build ids in MMAP2 records: see weir_record_mend_maps() */
-    unsigned sideband_event; /* with a place_stride, side records are counted too, by the id in their trailer, which is
-                              * of this event or of one behind it, or by the CPU in it; all as of this one */
+    unsigned sideband_event; /* with a place_stride, the walk counts side records too, all of them for this event. Their
+                              * trailers have an id of this event or of a later one, or a CPU */
 };
 
 /* The layout of an open set, from which it borrows. place_stride and maps_have_no_ids are 0. */
@@ -77,7 +77,7 @@ int64_t weir_record_walk(const struct weir_walk_layout *layout, const uint8_t *d
                          struct weir_walk_counts *counts);
 
 /*
- * Bytes that a walk copies on its way, past the caches (base/copy.h), some lines with each sample: the walk waits for
+ * Bytes that a walk copies on its way, past the caches (base/copy.h), some lines with each sample. The walk waits for
  * one header after the other, the stores wait for memory, and both waits overlap.
  */
 struct weir_walk_copy {
@@ -97,8 +97,8 @@ size_t weir_record_whole_bytes(const uint8_t *data, size_t bytes);
 
 /*
  * Clears the flag for a build id in all MMAP2 records of [data, data + bytes), which have been walked: for recordings
- * without build ids. The kernel makes one header of a mapping for all events that want the record. When it sets the
- * flag for another recorder's event, which asks for build ids, it leaves the flag set for the events behind that one
+ * without build ids. The kernel makes one header of a mapping for all events that want the record. The kernel sets the
+ * flag for another recorder's event that asks for build ids, and leaves the flag set for all later events
  * (perf_event_mmap_output() in kernel/events/core.c of Linux 6.18). perf then takes the device number for the length of
  * a build id, and aborts. Any thread.
  */
@@ -107,9 +107,9 @@ void weir_record_mend_maps(uint8_t *data, uint64_t bytes);
 /*
  * Moves the sample_id of KSYMBOL and BPF_EVENT records of [data, data + bytes), which have been walked, to where
  * readers look for it: the end of the record. Zeros fill the gap. The kernel makes one header for all events that want
- * such a record, and adds the sample_id of each to its size without taking back the one before
- * (perf_event_ksymbol_output() and perf_event_bpf_output() in kernel/events/core.c of Linux 6.18). Behind the sample_id
- * of a second recorder's event stand bytes that nobody wrote. Any thread.
+ * such a record. For each event it adds the size of a sample_id to the header's size, and never subtracts the previous
+ * one (perf_event_ksymbol_output() and perf_event_bpf_output() in kernel/events/core.c of Linux 6.18). Behind the
+ * sample_id of a second recorder's event stand bytes that nobody wrote. Any thread.
  */
 void weir_record_mend_trailers(const struct weir_walk_layout *layout, uint8_t *data, uint64_t bytes);
 

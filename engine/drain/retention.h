@@ -11,12 +11,12 @@
  * No second walk counts the samples of a chunk: when a chunk is sealed, the reader's counters are copied to its entry.
  * The difference from the entry before is the chunk's own count.
  *
- * The list is bounded by chunks (room) and, with a span, by the time of records: a chunk is evicted once its newest
- * sample is older than the newest one seen by more than the span. A chunk is then sealed when it covers an eighth of
- * the span, so the list covers at least the span and at most an eighth more.
+ * The list is bounded by chunks (room) and, with a span, by the time of records. The reader evicts a chunk once the
+ * chunk's newest sample is older than the newest sample seen, by more than the span. With a span, a reader seals a
+ * chunk when the chunk covers an eighth of the span. So the list covers at least the span and at most an eighth more.
  *
- * One reader owns the list; reader thread only. Nothing but init() makes a system call other than a futex wake (by way
- * of the sink), takes a lock or allocates.
+ * One reader owns the list; reader thread only. Except for init(), no function takes a lock, allocates, or makes a
+ * system call other than a futex wake (by way of the sink).
  */
 #ifndef WEIR_ENGINE_DRAIN_RETENTION_H
 #define WEIR_ENGINE_DRAIN_RETENTION_H

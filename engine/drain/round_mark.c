@@ -47,8 +47,8 @@ static bool is_behind(const struct weir_round_marks *marks, const struct weir_ro
     return mark->began_ns >= marks->marker_ns + WEIR_ROUND_GRACE_NS;
 }
 
-/* The conditions of alone_ns and sample_ns: the last marker was of the same ring, and other readers' records were
- * handed over before the mark's reader had last drained all of its rings. */
+/* The conditions of alone_ns and sample_ns. The last marker was of the same ring. Other readers handed their records
+ * over before the mark's reader last drained all of its rings. */
 static bool is_behind_own(const struct weir_round_marks *marks, const struct weir_chunk *chunk,
                           const struct weir_round_mark *mark)
 {

@@ -4,38 +4,38 @@
  * A consumer holds two rounds of the file in memory. Short rounds by epochs would cost the recorder a wake-up of the
  * coordinator and a short chunk each. But while a single ring gets records, as with one task, the order of that ring is
  * the order of the file. So the reader leaves a mark now and then (mark_maker.h): eight bytes of padding, and the
- * moments that belong to it. The writer alone knows the order of records in the file: it turns those marks into
- * FINISHED_ROUND that keep the rule of rounds, and leaves the others as padding.
+ * moments that belong to it. The writer alone knows the order of records in the file. It turns the marks that keep the
+ * rule of rounds into FINISHED_ROUND, and leaves the others as padding.
  *
  * Terms. A record is *published* when the kernel moves data_head over it; a record's time is at most G
  * (WEIR_ROUND_GRACE_NS) before that moment. The *bound* of a marker is a moment before which every record that stands
  * before the marker was published. It comes from handed_ns of the chunks, and from ended_ns if the marker was a mark.
  *
  *     A mark becomes a marker when
- *         all other readers are idle, when the writer looks: their rings drained, nothing held
- *         then the queue holds only chunks of the mark's reader, and markers
+ *         the writer looks and finds all other readers idle: their rings drained, nothing held
+ *         after that the writer finds in the queue only chunks of the mark's reader, and markers
  *         and either   began_ns >= bound of the last marker + G
  *         or           alone_ns >= what others handed over last + G, the last marker was a mark of this reader
  *                      with a sample_ns, and sample_ns >= that one + 2 G
  *
  * Proof. Let M be the time of the newest record before the last marker, and x a record that does not stand before the
  * mark. The claim is that x is not older than M. If x is from a ring of another reader, x was published after the
- * writer had looked: that ring was idle at the look, so everything published there had been pushed, and the queue held
- * nothing of it behind the chunk. Every record before the last marker had been handed over by then, or stands in the
- * chunk. So x is not older than M, but for G, which the bounds on began_ns and alone_ns keep. If x is from a ring of
- * the mark's reader:
+ * writer had looked. That ring was idle at the look, so its reader had pushed everything published there, and the queue
+ * held nothing of that ring behind the chunk. Every record before the last marker had been handed over by then, or
+ * stands in the chunk. So x is not older than M, but for G, which the bounds on began_ns and alone_ns keep. If x is
+ * from a ring of the mark's reader:
  *
  *     began_ns    A step that began then drained all rings of the reader. So x was published after began_ns: its time
  *                 is > began_ns - G >= the bound >= M.
  *     alone_ns    The mark stands among the records of one ring, or behind them. The reader's other rings are empty,
  *                 and had no records since G before alone_ns, when the last step began that drained all rings. So x is
- *                 from this ring, or newer than every record before the mark. x was published after alone_ns, so x is
- *                 not older than the records that other readers handed over G before alone_ns, nor than those of the
- *                 reader's other rings.
- *     sample_ns   Against the ring's own records: the mark stands behind a sample of that time, so x, published behind
- *                 that sample, has a time > sample_ns - G. The last marker stood behind a sample of this ring, too. No
- *                 record of this ring before the last marker was published after that sample, so the times of these
- *                 records are < the last marker's sample_ns + G <= sample_ns - G.
+ *                 from this ring, or newer than every record before the mark. x was published after alone_ns. So x is
+ *                 not older than the records of the reader's other rings, nor than the records that other readers
+ *                 handed over G before alone_ns.
+ *     sample_ns   Against the ring's own records: the mark stands behind a sample of that time. x was published behind
+ *                 that sample, so x has a time > sample_ns - G. The last marker stood behind a sample of this ring,
+ *                 too. No record of this ring before the last marker was published after the last marker's sample. So
+ *                 the times of these records are < the last marker's sample_ns + G <= sample_ns - G.
  *
  * The writer's look at the queue holds for every chunk that stood in the queue: the writer does not look again before
  * it has appended these (cleared_to).
@@ -43,9 +43,9 @@
  * A ring that is being mapped while its events are enabled is in no reader's idle test. So the writer clears no mark
  * meanwhile (control.mapping); a record published in a ring that is mapped later is newer than the mark.
  *
- * The coordinator's marker behind a mark that became a marker has to keep the same bound: the opening of its epoch
- * takes the place of began_ns. Otherwise the writer makes padding of it. Behind another marker of the coordinator it
- * keeps the bound by itself.
+ * A marker of the coordinator behind a mark that became a marker has to keep the same bound, with the opening of its
+ * epoch in place of began_ns. Otherwise the writer turns the coordinator's marker into padding. Behind another marker
+ * of the coordinator the bound holds by itself.
  *
  * An output that begins in the middle of a recording begins with records that carry earlier times. Rounds are cut until
  * these records stand there (rounds.h), and so are marks: from the rotation to the coordinator's next marker, whose

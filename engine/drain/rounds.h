@@ -5,46 +5,48 @@
  * FINISHED_ROUND n stands before FINISHED_ROUND n + 1. The coordinator keeps the rule by epochs:
  *
  *     open epoch e     at a moment T; from then on every reader can see control.epoch == e
- *     wait             until every reader is past e: everything that its rings held at T stands in the queue
- *     push the marker  behind all of that
+ *     wait             until every reader is past e. Everything that its rings held at T then stands in the queue
+ *     push the marker  behind these records
  *
  * Proof. Let M be the time of the newest record before marker n. All records before marker n were pushed before marker
  * n, and marker n was pushed before epoch n + 1 was opened at T': so M < T'. A record older than M was begun before T'.
- * If the kernel also published it before T', it lies below the head that its ring had at T', and marker n + 1 stands
- * behind it. The kernel takes a record's time about a microsecond before it publishes the record, with interrupts or
- * preemption off; so T' is at least WEIR_ROUND_GRACE_NS behind the closing of epoch n. (A record could only be late if
- * a host stopped its virtual CPU for longer than the grace inside that microsecond; perf record has the same window
- * without a grace.)
+ * If the kernel also published that record before T', the record lies below the head that its ring had at T', and
+ * marker n + 1 stands behind the record. The kernel takes a record's time about a microsecond before it publishes the
+ * record, with interrupts or preemption off. So T' is at least WEIR_ROUND_GRACE_NS behind the closing of epoch n. (A
+ * record could be late only if a host stopped the virtual CPU for longer than the grace inside that microsecond. perf
+ * record has the same window without a grace.)
  *
- * When an epoch is opened. Somebody wants one (want(): the writer, when enough bytes have passed since the last
- * marker), but not earlier than WEIR_ROUND_KICK_NS behind the previous epoch: at high rates rounds grow, not their
- * number. Without a wish, an epoch is opened once a second, or as seldom as the recording asks for (period_ns).
+ * When an epoch is opened. want() asks for an epoch, for instance when the writer has appended enough bytes since the
+ * last marker. advance() opens the epoch, but not earlier than WEIR_ROUND_KICK_NS behind the previous one. So at high
+ * rates rounds grow in size, not in number. Without a call of want(), the coordinator opens an epoch once a second, or
+ * as seldom as the recording asks for (period_ns).
  *
  * How readers pass it:
  *   - A reader with something to do passes by itself.
  *   - A reader with empty rings is never woken: weir_reader_is_past() sees from outside that it is past.
  *   - A reader asleep below its watermark is woken for an epoch only after min(4 ms x readers, 2 s) since its last one
- *     (WEIR_ROUND_PATIENCE_NS, _MAX_NS); after twice that, if one of its rings is half way to its watermark. Waking
- *     hundreds of threads for a few records each costs more than their draining, and most wake by themselves meanwhile.
- *   - Haste ends the wait: of the writer, when the round has become too long for consumers; of a cut or a snapshot.
+ *     (WEIR_ROUND_PATIENCE_NS, _MAX_NS). If one of its rings is half way to its watermark, it is woken after twice that
+ *     time. Waking hundreds of threads for a few records each costs more than their draining, and most wake by
+ *     themselves meanwhile.
+ *   - Haste ends the wait: of the writer, when the round has become too long for consumers, or of a cut or a snapshot.
  *
  * So records in a ring or in a reader's chunk reach the writer within a second with up to 100 readers. With more
- * readers it takes two and a quarter seconds (the coordinator looks eight times in two seconds); four and a quarter at
- * most, if a ring that is then half way to its watermark holds the epoch up. Only a pool that is short makes it later
- * (shed.h).
+ * readers they take up to two and a quarter seconds (the coordinator looks eight times in two seconds). If a ring that
+ * is then half way to its watermark holds the epoch up, they take four and a quarter seconds at most. Only a pool that
+ * is short of chunks delays them further (shed.h).
  *
  * While only one reader has something to do, marks make further rounds between those of epochs: round_mark.h.
  *
  * Cut. An output ends at a cut: the marker of an epoch that was opened after cut() was called. No epoch is opened
- * behind the cut until resume(). So everything that the rings held at the call stands before the cut; meanwhile no
- * reader has to pass anything, and a thread that counts epochs (sideband.h) takes no later record for proven.
+ * behind the cut until resume(). So everything that the rings held at the call stands before the cut. Until resume() no
+ * reader has to pass an epoch, and a thread that counts epochs (sideband.h) takes no later record for proven.
  *
  * Snapshot. A snapshot (of retained samples, retention.h, and of rings that the kernel overwrites) is an epoch with a
  * flag. Every reader is woken, must pass the epoch itself, and hands over all that it keeps before it passes; the
  * marker stands behind all of that. With keep_to_snapshots other epochs get no marker, because retained samples are
- * older than the round that such a marker would close. These epochs are opened all the same: the sideband thread counts
- * them. With cut_with_snapshot a cut is a snapshot: each output ends with the samples from memory. A snapshot is busy
- * until its marker is on file.
+ * older than the round that such a marker would close. The coordinator opens these epochs all the same, because the
+ * sideband thread counts them. With cut_with_snapshot a cut is a snapshot: each output ends with the samples from
+ * memory. A snapshot is busy until its marker is on file.
  *
  * Coordinator only; no function blocks.
  */

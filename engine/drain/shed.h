@@ -1,7 +1,7 @@
 /*
- * Shedding: while the output is behind, a recording gives up little, in order not to lose more. Each step includes
- * those before it. The user chooses the last step (--shed); the pressure (pressure.h) decides when a step is taken, and
- * each step is taken back when the pressure falls:
+ * Shedding: while the output is behind, a recording gives up little, in order not to lose more. Each step includes all
+ * earlier steps. The user chooses the last step (--shed). The pressure (pressure.h) decides when a step begins, and a
+ * step ends when the pressure falls:
  *
  *     step      from pressure   effect
  *     BATCHES   SOME            rounds are four times as far apart: readers hand over fuller chunks, so that the pool
@@ -11,18 +11,18 @@
  *     CPUS      FULL            a reader with more than its share of the pool on the way to the disk leaves its data
  *                               rings alone; of a ring that is more than half full it drops the oldest samples
  *
- * Side records are never shed: neither those of sideband rings, whose reader goes on taking chunks, nor those that
- * stand between the samples of data rings (LOST, THROTTLE, READ). Samples that are kept in memory (-M, --overwrite) are
- * not shed either, because older ones make room there; nor are the samples that are drained at the end, when no more
+ * Side records are never shed: neither those of sideband rings, whose reader goes on taking chunks, nor those between
+ * the samples of data rings (LOST, THROTTLE, READ). Samples that are kept in memory (-M, --overwrite) are not shed
+ * either, because the oldest ones make room there. Nor are the samples that readers drain at the end, when no more
  * come.
  *
- * A trimmed dump is a dump that the kernel could have written: its size word and the record's size are smaller, the
- * word behind it says how much of it is used, and all that follows has moved up. The innermost frames stay.
+ * The kernel could have written a trimmed dump itself. The dump's size word and the record's size are smaller. The word
+ * behind the dump says how much of the dump is used, and all later fields have moved up. The innermost frames stay.
  *
  * Dropped samples are counted for each ring and event. A LOST_SAMPLES record reports them, with the event's id and the
- * time of the last dropped sample. It stands before the next record of that ring in the file, and before the epoch is
- * passed: so every consumer, each file of a rotation and each round has the loss where it happened. Its misc field has
- * WEIR_RECORD_MISC_SHED (format/perf_file.h), which tells it from the kernel's own counts.
+ * time of the last dropped sample. It stands in the file before the next record of that ring, and before the reader
+ * passes the epoch. So every consumer, each file of a rotation and each round has the loss where it happened. Its misc
+ * field has WEIR_RECORD_MISC_SHED (format/perf_file.h), which tells it from the kernel's own counts.
  *
  * All functions but those of the plan run on the reader's thread, on bytes that it reads anyway: no allocation, no
  * system call. The plan is shared and constant.
@@ -85,9 +85,9 @@ struct weir_shed_gap {
 };
 
 /*
- * Skips samples from the ring's tail on, until at most `kept` bytes are left below head or a record comes that is no
- * sample of a known event. Returns that position, and does not move the tail. Adds to gaps[event]. Reads only the fixed
- * fields of each sample.
+ * Skips samples from the ring's tail on. Stops when at most `kept` bytes are left below head, or before a record that
+ * is no sample of a known event. Returns the position where it stops, and does not move the tail. Adds the skipped
+ * samples to gaps[event]. Reads only the fixed fields of each sample.
  */
 uint64_t weir_shed_drop(const struct weir_shed_plan *plan, const struct weir_walk_layout *layout,
                         const struct weir_ring *ring, uint64_t head, uint64_t kept, struct weir_shed_gap *gaps);

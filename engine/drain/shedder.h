@@ -1,6 +1,6 @@
 /*
- * Sheds samples of one reader while the output is behind: trims stack dumps in the chunk that is being filled, drops
- * samples out of a ring, and reports the drops in the file. When and why: shed.h.
+ * Sheds samples of one reader while the output is behind. It trims stack dumps in the current chunk, drops samples out
+ * of a ring, and reports the drops in the file. When and why: shed.h.
  *
  * Dropped samples count as held (chunk_sink.h) until a record of the file reports them. Reader thread, but for init().
  */

@@ -3,11 +3,11 @@
  *
  * Readers drain their CPUs at different times, so records come in any order within about two rounds. The queue notes
  * the newest time that it has seen, and the epoch at that moment. Once an epoch two higher is open, every older record
- * has come (tees-filled of sideband.h). The queue then passes on all records up to that time in the order of time,
- * records of equal times in the order in which they came.
+ * has come (tees-filled of sideband.h). The queue then passes on all records up to that time in the order of time.
+ * Records of equal times keep the order in which they came.
  *
- * Bounded: above WEIR_SIDE_QUEUE_BYTES the older half is passed on without proof (counted); above twice that records
- * are dropped (counted). One thread at a time.
+ * Bounded: above WEIR_SIDE_QUEUE_BYTES the queue passes on the older half without proof (counted). Above twice that
+ * size it drops records (counted). One thread at a time.
  */
 #ifndef WEIR_ENGINE_DRAIN_SIDE_QUEUE_H
 #define WEIR_ENGINE_DRAIN_SIDE_QUEUE_H

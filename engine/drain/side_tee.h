@@ -2,7 +2,7 @@
  * A tee: carries a copy of the side records that one reader has drained to the thread that keeps the task map.
  *
  * A ring of bytes with one producer (the reader) and one consumer. The producer pushes blocks of whole records, whole
- * or not at all. The producer never waits, makes no system call and allocates nothing: it counts a block without room
+ * or not at all. The producer never waits, makes no system call and allocates nothing. It counts a block without room
  * as missed, and the consumer knows from then on that it has not seen every record. Only side records take this way,
  * and they have rings of their own: samples are never copied here.
  *

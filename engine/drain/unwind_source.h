@@ -2,8 +2,8 @@
  * Where the unwinding step of the stage (chunk_rewriter.h) gets mappings and files from: the recording's history of
  * mappings, or made-up ones in tests and benches.
  *
- * The workers of the stage call it, several at once. They may not open files, and no reader waits for them, so each
- * wait here has a bound: at that bound the answer is "not known", the call chain ends, and the step counts it.
+ * The workers of the stage call it, several at once. They may not open files, and no reader waits for them. So each
+ * wait here has a bound. At the bound the answer is "not known", the call chain ends, and the step counts the chain.
  */
 #ifndef WEIR_ENGINE_DRAIN_UNWIND_SOURCE_H
 #define WEIR_ENGINE_DRAIN_UNWIND_SOURCE_H
@@ -24,7 +24,7 @@ struct weir_unwind_source {
     bool (*catch_up)(void *ctx);
 
     /* Returns a descriptor for reading the file of a mapping's key, which the caller closes; or -errno: -ETIMEDOUT at
-     * the bound of time, else that of opening it, -ESTALE for a file that is not the mapped one any more. */
+     * the bound of time, -ESTALE for a file that is not the mapped one any more, else that of opening the file. */
     int (*open)(void *ctx, uint64_t key);
 
     void *ctx; /* borrowed */

@@ -8,12 +8,12 @@
  *
  * Bounds of each chunk, beside those of a sample (unwind/unwinder.h):
  *
- *     mappings     are waited for once, at the first stack (source.catch_up): an older one may be known where a newer
- *                  one counts
- *     files        are opened for WEIR_UNWIND_STEP_OPENING_NS, and until the first one that is late. The next chunk
- *                  tries again
- *     in a hurry   (the pool is nearly empty, and the workers are behind) no waits, no files that are new, and the
- *                  innermost WEIR_UNWIND_STEP_HURRIED_FRAMES frames of each stack
+ *     mappings     the worker waits for them once, at the first stack (source.catch_up), because the history may know
+ *                  an older mapping where a newer one counts
+ *     files        the worker opens files for WEIR_UNWIND_STEP_OPENING_NS at most, and stops at the first file that is
+ *                  late. The next chunk tries again
+ *     in a hurry   (the pool is nearly empty, and the workers are behind) the worker waits for nothing, opens no new
+ *                  files, and unwinds the innermost WEIR_UNWIND_STEP_HURRIED_FRAMES frames of each stack
  *
  * Each worker has an unwinder with caches of its own, so that workers share nothing but the counts. The limit for the
  * memory of tables is shared out evenly among them.

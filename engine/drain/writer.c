@@ -564,8 +564,8 @@ bool weir_writer_is_idle(struct weir_writer *writer)
            (!writer->setup.stage || weir_chunk_stage_backlog(writer->setup.stage) == 0);
 }
 
-/* How many chunks are worth a step: at most half of the chunks that readers may take at once, because the other half
- * has to last until the writer runs, and gathered chunks are missing in the pool when the disk begins to stall. */
+/* How many chunks are worth a step: at most half of the chunks that readers may take at once. The other half has to
+ * last until the writer runs. Gathered chunks are also missing in the pool when the disk begins to stall. */
 static unsigned batch(const struct weir_pool *pool)
 {
     uint32_t free = weir_pool_free_count(pool);

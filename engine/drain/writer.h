@@ -2,9 +2,9 @@
  * The writer: takes chunks and round markers from the queue, in order, and appends them to the output.
  *
  *     step:  while the output takes more and the queue has more: append
- *            (with a stage through its threads: queued chunks go in, finished ones come out, in the same order)
- *            flush to the kernel; reap completions; give chunks back to the pool (a failed chunk is walked first, so
- *            that every sample in it is counted as lost by a failed write, per CPU and event)
+ *            (with a stage through its threads: queued chunks go in, finished chunks come out, in the same order)
+ *            flush to the kernel; reap completions; give chunks back to the pool
+ *            (walk a failed chunk first, and count its samples as lost by a failed write, per CPU and event)
  *            when a checkpoint is due: write data.size = stable bytes into the head (checkpoint.h)
  *
  * An output that waits for space (io/output.h) is tried ten times a second. Meanwhile its chunks stay in the queue, and
@@ -13,25 +13,26 @@
  * The thread repeats steps. Between two steps it parks in the queue, so that chunks gather and go to the kernel in one
  * call:
  *
- *     while data flows    until 8 MiB of chunks stand in the queue, an eighth of the pool, or half of the chunks that
- *                         readers may still take, but for 40 ms at most. The push that completes the number wakes the
- *                         writer: one wake for a batch
- *     in haste            1 ms, without a wake: less than half of the ready chunks is free, so every chunk that comes
- *                         back from the disk matters
- *     for others          10 ms: something is under way that wakes nobody (the stage, an output that a rotation has
- *                         left, a snapshot that is awaited)
+ *     while data flows    until the queue has 8 MiB of chunks, an eighth of the pool, or half of the chunks that
+ *                         readers may still take, whichever is least; for 40 ms at most. The push that completes the
+ *                         number wakes the writer: one wake for a batch
+ *     in haste            1 ms, without a wake, when less than half of the ready chunks is free. Every chunk that
+ *                         comes back from the disk matters then
+ *     for others          10 ms, while work is under way that does not wake the writer: the stage, an output that a
+ *                         rotation has left, a snapshot that is awaited
  *     when idle           until the next push, or a checkpoint
  *
- * The pool's state when the writer wakes bounds the storm that may begin suddenly: half of the pool is still free then.
- * After stop() the thread ends when queue and output are empty.
+ * When the writer wakes, half of the pool is still free for a storm that begins suddenly. After stop() the thread ends
+ * when queue and output are empty.
  *
  * A round that is full or overdue (round_due.h) is reported to the coordinator through kick_fd.
  *
- * A train (chunk.h) is appended as one whole: nothing comes between its chunks, and no checkpoint ends in it. The
- * writer neither walks nor compresses its data, nor counts the data for rounds: consumers need not hold it in order.
+ * The writer appends a train (chunk.h) as one whole: nothing comes between its chunks, and no checkpoint ends inside
+ * it. The writer neither walks nor compresses the data of a train, nor counts the data for rounds, because consumers
+ * need not sort it.
  *
- * A rotation changes the output: items behind it in the queue go to the next output at once, while chunks before it may
- * still be on their way to the old one (writer_rotation.h).
+ * A rotation changes the output (writer_rotation.h). Items behind the rotation in the queue go to the next output at
+ * once. Chunks in front of it may still be on their way to the old output then.
  */
 #ifndef WEIR_ENGINE_DRAIN_WRITER_H
 #define WEIR_ENGINE_DRAIN_WRITER_H

@@ -1,6 +1,7 @@
 /*
- * The part of the grammar of events that concerns PMUs with an AUX area: which kind of trace a PMU makes, and the
- * config of a new event before its terms replace bits of it. Main thread, set-up; reads sysfs. Does not allocate.
+ * The part of the grammar of events that concerns PMUs with an AUX area. Tells which kind of trace a PMU makes, and
+ * makes the config of a new event, of which terms then replace bits. Main thread, set-up; reads sysfs. Does not
+ * allocate.
  *
  * Source: Linux 6.1, tools/perf/arch/x86/util/intel-pt.c (intel_pt_default_config()), arch/arm64/util/arm-spe.c
  * (arm_spe_pmu_default_config()).

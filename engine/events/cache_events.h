@@ -1,8 +1,9 @@
 /*
  * The names of the kernel's generic cache events: LEVEL[-OPERATION][-RESULT]. Constant; any thread; no allocation.
  *
- * Source: perf_event_open(2), PERF_TYPE_HW_CACHE. Spellings and defaults are those of perf 6.1: loads when no operation
- * is named, accesses when no result is, in either order (`perf record -vv -e LLC-misses-loads` shows the config).
+ * Source: perf_event_open(2), PERF_TYPE_HW_CACHE. Spellings and defaults are those of perf 6.1: loads without an
+ * operation, accesses without a result. Operation and result stand in either order (`perf record -vv -e
+ * LLC-misses-loads` shows the config).
  */
 #ifndef WEIR_ENGINE_EVENTS_CACHE_EVENTS_H
 #define WEIR_ENGINE_EVENTS_CACHE_EVENTS_H

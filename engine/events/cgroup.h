@@ -1,9 +1,10 @@
 /*
  * -G of `weir record`: events that count only the tasks of a cgroup. Main thread, set-up.
  *
- * An event of a cgroup is opened on a CPU with a descriptor of the cgroup's folder in place of a process
+ * weir opens an event of a cgroup on a CPU, with a descriptor of the cgroup's folder in place of a process
  * (PERF_FLAG_PID_CGROUP of perf_event_open(2)). weir looks for the folder in the version 1 hierarchy that has the
- * perf_event controller; without one, in the version 2 hierarchy, which always has it (cgroups(7)).
+ * perf_event controller. Without such a hierarchy, weir looks in the version 2 hierarchy, which always has the
+ * controller (cgroups(7)).
  */
 #ifndef WEIR_ENGINE_EVENTS_CGROUP_H
 #define WEIR_ENGINE_EVENTS_CGROUP_H

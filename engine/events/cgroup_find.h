@@ -3,10 +3,10 @@
  *
  * All are folders of the hierarchy that perf events know (format/cgroup_mount.h).
  *
- *     unit        the folder of that name; ".service" is added where no type is given. A template (getty@) and a
+ *     unit        the folder of that name; weir adds ".service" to a name without a type. A template (getty@) and a
  *                 pattern mean all of their instances. Units of users' managers (below user@UID.service) count only
- *                 where the system's has none of the name
- *     container   the folder whose name ends in an id of 64 hexadecimal digits that begins as the given one:
+ *                 where the system's manager has no unit of the name
+ *     container   the folder whose name ends in an id of 64 hexadecimal digits that begins with the given id:
  *                 docker-ID.scope, libpod-ID.scope, cri-containerd-ID.scope, crio-ID.scope, docker/ID,
  *                 kubepods/.../ID; or machine-NAME.scope of systemd-machined(8)
  *     pattern     as glob(7), of a path in the hierarchy or of an absolute path into it

@@ -1,8 +1,8 @@
 /*
  * One event to record: what -e says of it, its perf_event_attr, and what it becomes when the kernel refuses it.
  *
- * The functions that weaken an event change its attr, whether it was configured or not, and return true when the event
- * is worth opening again; the caller tells the user. Each is called until it returns false. Main thread, set-up.
+ * The functions that weaken an event change its attr, before and after its configuration. They return true when the
+ * event is worth opening again. The caller tells the user. Each is called until it returns false. Main thread, set-up.
  */
 #ifndef WEIR_ENGINE_EVENTS_EVENT_H
 #define WEIR_ENGINE_EVENTS_EVENT_H

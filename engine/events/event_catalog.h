@@ -49,8 +49,9 @@ struct weir_catalog_setup {
 };
 
 /*
- * Visits the entries of the sections, in each section by name, until the visitor returns non-zero, and returns that. 0;
- * -ENOMEM; or, after all other sections, -EACCES or -ENODEV with err and hint: the tracepoints cannot be read.
+ * Visits the entries of the sections, in each section by name. Stops when the visitor returns non-zero, and returns
+ * that result. 0; -ENOMEM; or, after all other sections, -EACCES or -ENODEV with err and hint: the tracepoints cannot
+ * be read.
  */
 int weir_catalog_visit(const struct weir_catalog_setup *setup,
                        int (*visit)(void *ctx, const struct weir_catalog_entry *entry), void *ctx,

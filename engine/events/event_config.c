@@ -307,8 +307,9 @@ static void configure_wakeup(struct perf_event_attr *attr, const struct weir_eve
         attr->wakeup_watermark = bytes;
 }
 
-/* The kernel gives records of no task's own to events that ask for some side record. comm_exec counts as asking, and
- * brings none (is_sb_event() and perf_event_comm_match() in kernel/events/core.c, Linux 6.19). */
+/* The kernel gives records that belong to no task only to events that ask for a side record. comm_exec counts as such a
+ * request, but brings no side records (is_sb_event() and perf_event_comm_match() in kernel/events/core.c, Linux
+ * 6.19). */
 static void configure_deferred(struct perf_event_attr *attr, const struct weir_event_config *config)
 {
     attr->sample_type = sample_type_of_all(config);

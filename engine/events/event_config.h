@@ -47,15 +47,16 @@ struct weir_event_config {
  * - In a group whose leader is sampled with its members (:S), the members do not sample.
  * - Side events get mmap, mmap2, comm, comm_exec, task, ksymbol, bpf_event and what config->samples adds to these, and
  *   no samples.
- * - Leaders start disabled. Side events count from their opening, so that nothing is missed before /proc is read or the
- *   kernel is copied; only the sideband event of a fresh workload starts disabled.
+ * - Leaders start disabled. Side events count from their opening, so that weir misses nothing before it reads /proc or
+ *   copies the kernel. Only the sideband event of a fresh workload starts disabled.
  *
  * docs/compatibility.md says what differs from perf, and why. May be called again with another config.
  */
 void weir_event_list_configure(struct weir_event_list *list, const struct weir_event_config *config);
 
-/* Returns the attr of an event as the file has it: of unwound samples, where they are unwound before they are written,
- * and of whole call chains, where the kernel has deferred their user parts. The event's own attr is complete. */
+/* Returns the attr of an event as the file has it. Where weir unwinds samples before it writes them, that is the attr
+ * of unwound samples. Where the kernel defers the user parts of call chains, that is the attr of whole call chains. The
+ * event's own attr is complete. */
 struct perf_event_attr weir_event_file_attr(const struct weir_event *event, const struct weir_event_config *config);
 
 /* Warns of each part of config->samples that these events cannot have, or not together, and says what is recorded
@@ -64,7 +65,8 @@ void weir_event_list_tell_limits(const struct weir_event_list *list, const struc
                                  const struct weir_notice_sink *notices);
 
 /* Whether samples go to rings that the kernel overwrites: 1 or 0. wanted: for events without a term for it. -EINVAL
- * with err: some events ask for it and others do not, though they share a ring; or it is a group of :S. */
+ * with err: some events ask for overwriting and others do not, though they share a ring; or a group with :S asks for
+ * overwriting. */
 int weir_event_list_overwrites(const struct weir_event_list *list, bool wanted, struct weir_error *err);
 
 /* --all-kernel and --all-user: every event of the list records that side only, and its modifiers do not count. No event

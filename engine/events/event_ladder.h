@@ -4,9 +4,9 @@
  * one the kernel refuses, and names the option.
  *
  * weir itself needs Linux 3.12 (PERF_SAMPLE_IDENTIFIER, PERF_EVENT_IOC_ID), so the ladder ends there. Two steps of
- * perf's ladder are missing: sample_id_all (Linux 2.6.38), and inheritance of events that :S reads (Linux 6.13),
- * without which child tasks are not recorded. Source: evsel__detect_missing_features(), tools/perf/util/evsel.c, Linux
- * 6.1 and 6.18; include/uapi/linux/perf_event.h of each version.
+ * perf's ladder are missing: sample_id_all (Linux 2.6.38), and inheritance of events that :S reads (Linux 6.13).
+ * Without that inheritance the kernel does not record child tasks. Source: evsel__detect_missing_features(),
+ * tools/perf/util/evsel.c, Linux 6.1 and 6.18; include/uapi/linux/perf_event.h of each version.
  *
  * Coordinator thread; no allocation.
  */
@@ -36,8 +36,8 @@ void weir_event_ladder_apply(const struct weir_event_ladder *ladder, struct weir
 unsigned long weir_event_ladder_flags(const struct weir_event_ladder *ladder);
 
 /*
- * Finds the option that the kernel refuses: opens attempt->attr without the option's feature, and closes it at once.
- * pid and flags: those of the refused open; pid may be the descriptor of a cgroup. True: err names the option
+ * Finds the option that the kernel refuses. Opens attempt->attr without the option's feature, and closes the event at
+ * once. pid and flags: those of the refused open; pid may be the descriptor of a cgroup. True: err names the option
  * (-EINVAL), and the hint the kernel that it needs. False: no option is to blame, and err is unchanged.
  */
 bool weir_event_ladder_blame(const struct weir_kernel *kernel, const struct weir_open_attempt *attempt, pid_t pid,

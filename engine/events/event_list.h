@@ -46,17 +46,18 @@ int weir_event_list_add_off_cpu(struct weir_event_list *list);
  * Appends, behind the sideband event, the event whose side records are the user parts of deferred call chains
  * (PERF_COUNT_SW_DUMMY, named WEIR_DEFERRED_EVENT). It needs no more privileges than the target. 0 or -ENOMEM.
  *
- * Its records go to the data rings: there they are in the same chunk as their samples, are kept and overwritten as
- * these are, and take no room from mappings. An event of its own counts those that are lost.
+ * Its records go to the data rings. There they are in the same chunk as their samples, are kept and overwritten
+ * together with these, and take no room from mappings. An event of its own counts those that are lost.
  */
 #define WEIR_DEFERRED_EVENT "deferred-chains"
 int weir_event_list_add_deferred(struct weir_event_list *list);
 
 /*
  * Appends, behind the sideband event, a side event that is opened on each CPU for all tasks. If the config asks for
- * them, it carries the context switches of all tasks, and changes of the kernel's code (TEXT_POKE, and KSYMBOL of code
- * made at run time), which belong to no task. Needless where all tasks are recorded: the sideband event carries them
- * there. Needs the privileges of recording a CPU. 0 or -ENOMEM.
+ * context switches, the event carries those of all tasks. If the config asks for changes of the kernel's code, which
+ * belong to no task, the event carries TEXT_POKE, and KSYMBOL of code made at run time. Needless where all tasks are
+ * recorded, because the sideband event carries these records there. Needs the privileges of recording a CPU. 0 or
+ * -ENOMEM.
  */
 int weir_event_list_add_text_pokes(struct weir_event_list *list);
 
@@ -68,9 +69,9 @@ void weir_event_list_group(struct weir_event_list *list);
 void weir_event_list_to_front(struct weir_event_list *list, size_t index);
 
 /*
- * Returns the index of the event whose sample a record with a foreign id is: an id of no event of this configured list.
- * -1: no event can have such samples, or several can. named: the software event that the id belongs to, NULL where it
- * is unknown.
+ * Returns the index of the event to which a sample with a foreign id belongs. A foreign id is of no event of this
+ * configured list. -1: no event can have such samples, or several can. named: the software event that the id belongs
+ * to, NULL where it is unknown.
  *
  * The kernel prepares the sample of a software event once for all events of that kind, also those of other recorders
  * (clocks and tracepoints excepted). So the samples get the id of the first such event on the CPU (do_perf_sw_event()

@@ -1,7 +1,8 @@
 /*
- * The term ratio-to-prev=R of perf 6.18, for cores with auto counter reload: of two neighbors in a group only the first
- * one's overflows become samples, and only where the second one has not counted R times as much meanwhile. The kernel
- * gets the two periods, and in the field acr_mask of each event which counters of the group an overflow reloads.
+ * The term ratio-to-prev=R of perf 6.18, for cores with auto counter reload. The term concerns two neighbors in a
+ * group. An overflow of the first event becomes a sample only if the second event has not counted R times as much
+ * meanwhile. Overflows of the second event become no samples. The kernel gets the two periods. The field acr_mask of
+ * each event says which counters of the group an overflow reloads.
  *
  * Source: evsel__apply_ratio_to_prev(), tools/perf/util/evsel.c, arch_evsel__apply_ratio_to_prev(),
  * tools/perf/arch/x86/util/evsel.c, and Documentation/intel-acr.txt, Linux 6.18. Main thread, set-up.

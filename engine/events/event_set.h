@@ -20,14 +20,14 @@
  * so new threads are not recorded.
  *
  * When a CPU goes offline, the kernel removes its events of all tasks for good (perf_event_exit_cpu(),
- * kernel/events/core.c), and it opens none on an offline CPU. weir_event_set_reopen() opens new ones when the CPU comes
- * (back). The old ring becomes their output, so its reader goes on; the set keeps the counts and losses of the old
- * events. Events of single tasks stay with their task and count again when the CPU is back. They are opened on offline
- * CPUs at the start, because perf_event_open(2) looks for the CPU only without a task, and children inherit them. A
- * late CPU has no ring until it comes.
+ * kernel/events/core.c). The kernel opens no such events on an offline CPU. weir_event_set_reopen() opens new ones when
+ * the CPU comes (back). The old ring becomes their output, so its reader goes on; the set keeps the counts and losses
+ * of the old events. Events of single tasks stay with their task and count again when the CPU is back. They are opened
+ * on offline CPUs at the start, because perf_event_open(2) looks for the CPU only without a task, and children inherit
+ * them. A late CPU has no ring until it comes.
  *
  * A reopened event has a new id, but the file keeps calling it by its first one. So each slot has a file id from the
- * start: the id of the event that was opened there first or, on a late CPU, a number that is no event's id.
+ * start: the id of the first event that was opened there. On a late CPU, the file id is a number that is no event's id.
  *
  * The members of a group are opened with the descriptor of their leader at the same slot as group_fd. Only leaders are
  * enabled and disabled.
@@ -35,8 +35,8 @@
  * Inherited events are toggled twice, a millisecond apart. A child that is forked meanwhile copies the old state of its
  * parent's event. The kernel may link the child to its parent only after the toggle has visited the children
  * (inherit_event(), kernel/events/core.c of Linux 6.18). Without the second toggle the child and its descendants would
- * keep the old state for the whole recording. (Of 300 enables of four tasks that did nothing but fork, 13 left one of
- * them off; 1 of 600 where a second enable came 0.3 to 1 ms later.)
+ * keep the old state for the whole recording. (Measured on four tasks that did nothing but fork: 13 of 300 enables left
+ * an event off. With a second enable 0.3 to 1 ms later, 1 of 600 did.)
  *
  * Coordinator only, except weir_event_set_file_id(). Opening allocates and blocks, and so does toggling.
  */
@@ -132,10 +132,10 @@ struct weir_event_set_setup {
 };
 
 /*
- * Opens everything, disabled. Falls back as perf does where the user did not ask by name, each time with a notice:
- * cycles to cpu-clock where the kernel has no PMU, and user space only where perf_event_paranoid forbids the kernel. An
- * attr bit that an older kernel refuses is dropped with a verbose notice. Tasks that end meanwhile are left out. 0;
- * -ESRCH: no task is left; or -errno; with err and hint. After a failure nothing stays open.
+ * Opens everything, disabled. Falls back as perf does where the user did not ask by name, each time with a notice.
+ * cycles becomes cpu-clock where the kernel has no PMU. An event counts user space only where perf_event_paranoid
+ * forbids the kernel. An attr bit that an older kernel refuses is dropped with a verbose notice. Tasks that end
+ * meanwhile are left out. 0; -ESRCH: no task is left; or -errno; with err and hint. After a failure nothing stays open.
  */
 int weir_event_set_open(struct weir_event_set *set, const struct weir_event_set_setup *setup, struct weir_error *err);
 
@@ -281,10 +281,10 @@ void weir_event_set_enable_place(struct weir_event_set *set, unsigned place);
 
 /*
  * Ends the recording: disables all events, stops the kernel's writing to the data rings for good, reads all counts and
- * detaches the BPF programs. weir_event_set_read() returns these counts from now on; without memory for them it still
- * asks the kernel. Every record in a ring was counted before the counts are read, so the counts match what is drained
- * afterwards. One exception: the children of a task that forks just now, and is held up for longer than the second
- * toggle waits, keep their events enabled.
+ * detaches the BPF programs. weir_event_set_read() returns these counts from now on. Without memory for the counts it
+ * still asks the kernel. Every record in a ring was counted before the counts are read, so the counts match what is
+ * drained afterwards. One exception: the children of a task that forks just now, and is held up for longer than the
+ * second toggle waits, keep their events enabled.
  */
 void weir_event_set_end(struct weir_event_set *set);
 

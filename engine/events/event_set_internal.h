@@ -32,12 +32,12 @@ int weir_event_set_filter_fd(const struct weir_event_set *set, unsigned event, i
 /* Sets the filters of the events (struct weir_event.filter) on all their descriptors. 0 or -errno with err. */
 int weir_event_set_apply_filters(struct weir_event_set *set, struct weir_error *err);
 
-/* Fills err with why the kernel refused a filter of the event, and returns the -errno for it. code: what the kernel
- * returned, which for unbalanced brackets and quotation marks is no errno; these become -EINVAL. */
+/* Fills err with why the kernel refused a filter of the event, and returns the -errno for it. code: the kernel's
+ * result. For unbalanced brackets and quotation marks the result is no errno and becomes -EINVAL. */
 int weir_event_filter_refused(const struct weir_event *event, const char *text, int code, struct weir_error *err);
 
-/* Loads the program of sample filters (struct weir_event.sample_filter) if an event has one, and attaches the program
- * to all descriptors of these events. 0 or -errno with err and hint. */
+/* Loads the program of sample filters if an event has a filter (struct weir_event.sample_filter). Attaches the program
+ * to all descriptors of the events with filters. 0 or -errno with err and hint. */
 int weir_event_set_filter_samples(struct weir_event_set *set, const struct weir_notice_sink *notices,
                                   struct weir_error *err);
 

@@ -418,7 +418,7 @@ static int open_all(struct opener *opener, struct weir_error *err)
 
 /*
  * Tries a filter on an extra event, which it closes at once. weir_event_set_exclude_tasks() sets the real filters after
- * the output was created, and a filter that the kernel refuses should fail before. The kernel takes only one filter per
+ * the output was created. A filter that the kernel refuses should fail earlier. The kernel takes only one filter per
  * event, for good.
  */
 static int try_filter(const struct opener *opener, unsigned event, unsigned place, struct weir_error *err)

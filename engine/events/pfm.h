@@ -1,6 +1,6 @@
 /*
  * The events that libpfm4 knows of this machine's CPU, by the names of its vendor (inst_retired:any_p). libpfm4 is an
- * optional part of weir; without it, or for a CPU that it does not know, each function says so.
+ * optional part of weir. Each function says what it does without libpfm4, and for a CPU that libpfm4 does not know.
  *
  * libpfm4 keeps its state in the process, and the environment steers it (LIBPFM_FORCE_PMU). Main thread, set-up;
  * allocates, reads sysfs. Source: pfm_get_perf_event_encoding(3).

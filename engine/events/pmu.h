@@ -2,9 +2,9 @@
  * The PMUs of the machine as sysfs describes them: /sys/bus/event_source/devices/NAME.
  *
  * A PMU has a number for perf_event_attr.type and names for bit fields of config words (format/). Aliases (events/)
- * name events made of such fields, with an optional unit and scale. The events of a PMU are opened on the CPUs in its
- * cpumask (uncore PMUs) or cpus (core PMUs, where there are several kinds). weir_pmu_list_read() reads names, numbers
- * and CPUs; weir_pmu_describe() reads fields and aliases. Both leave out what they cannot read or understand.
+ * name events made of such fields, with an optional unit and scale. weir opens the events of a PMU on the CPUs in its
+ * file cpumask (uncore PMUs) or cpus (core PMUs, where there are several kinds). weir_pmu_list_read() reads names,
+ * numbers and CPUs; weir_pmu_describe() reads fields and aliases. Both leave out what they cannot read or understand.
  *
  * Main thread, set-up; allocates, and blocks as reading sysfs does. Source:
  * Documentation/ABI/testing/sysfs-bus-event_source-devices*, Linux 6.12; tools/perf/util/pmu.c, Linux 6.1.

@@ -11,8 +11,8 @@
 
 /*
  * Appends to targets->pids the descendants of the targets that have started since the targets were listed. Older
- * children inherited nothing. It does not find a process whose parent has ended, and finds none on a kernel without
- * CONFIG_PROC_CHILDREN. proc_root NULL: "/proc". 0; or -ENOMEM, with as many as there was memory for.
+ * children inherited nothing. It does not find a process whose parent has ended. On a kernel without
+ * CONFIG_PROC_CHILDREN it finds none. proc_root NULL: "/proc". 0; or -ENOMEM, with as many as there was memory for.
  */
 int weir_targets_add_children(struct weir_targets *targets, const char *proc_root);
 

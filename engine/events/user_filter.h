@@ -3,8 +3,8 @@
  * Tasks that start later, anywhere, are recorded from their first instruction on; the other way, from /proc, knows the
  * tasks of now and their children.
  *
- * Events without sample filters (weir_event_takes_sample_filter()) need the other way: the kernel's filters of
- * tracepoints know no users, and a BPF program on a tracepoint takes its samples from all recorders.
+ * Events without sample filters (weir_event_takes_sample_filter()) need the other way. The kernel's filters of
+ * tracepoints know no users. A BPF program on a tracepoint takes its samples away from all recorders.
  *
  * Main thread, set-up.
  */

@@ -4,13 +4,13 @@
  *     start             weir refuses to run set-user-ID, set-group-ID, or with file capabilities beyond perf events
  *     events are open   the process drops the capabilities that it no longer needs. It executes no more files, unless
  *                       it is to execute the command of --on-rotate. The workload, which was forked before, keeps its
- *                       own
+ *                       capabilities
  *     threads           each keeps the capabilities and the system calls of its class (engine/kernel/thread_filter.h),
  *                       and has no_new_privs
  *
- * Capabilities and no_new_privs belong to a thread (capabilities(7), prctl(2)). Threads made later inherit them, and no
- * thread gets anything back. The bounding and inheritable sets stay as they are, so that an executed command has the
- * rights of its user.
+ * Capabilities and no_new_privs belong to a thread (capabilities(7), prctl(2)). Threads made later inherit both, and no
+ * thread gets anything back. weir does not change the bounding and inheritable sets, so that an executed command has
+ * the rights of its user.
  */
 #ifndef WEIR_ENGINE_KERNEL_PRIVILEGES_H
 #define WEIR_ENGINE_KERNEL_PRIVILEGES_H

@@ -25,10 +25,11 @@
  * The letters (A) to (D) are those of the kernel's ring_buffer.c.
  *
  * A ring of the newest records (--overwrite) is mapped read-only. The kernel writes it from the end of the memory to
- * the beginning, without a look at data_tail: data_head counts down, and the newest record stands at data_head. weir
- * reads such a ring only while its output is paused (PERF_EVENT_IOC_PAUSE_OUTPUT) or its events are disabled, so that
- * it does not change; (B) and (C) hold. From head upwards there are whole records, newest first, as many bytes as were
- * written since the last look. In a ring that was written over, the last record may be cut, which its size shows.
+ * the beginning and ignores data_tail. data_head counts down, and the newest record stands at data_head. weir reads
+ * such a ring only while its output is paused (PERF_EVENT_IOC_PAUSE_OUTPUT) or its events are disabled. So the ring
+ * does not change meanwhile; (B) and (C) hold. From data_head upwards there are whole records, newest first, as many
+ * bytes as the kernel has written since the last look. In a ring that the kernel has written over, the last record may
+ * be cut, which its size shows.
  *
  * An event whose PMU traces by itself (intel_pt, intel_bts, arm_spe, cs_etm) has an AUX area beside its ring: a ring of
  * trace bytes. AUX records in the event's ring describe what the bytes belong to (kernel/events/ring_buffer.c,
@@ -104,9 +105,9 @@ const uint8_t *weir_ring_at(const struct weir_ring *ring, uint64_t position, uin
 
 /*
  * Whether the reader has given back (D) everything that the kernel had published by now. A caller that sees the ring
- * drained also sees all that the reader stored before its release of data_tail, such as that it holds a chunk
- * (chunk_sink.h). A ring of the newest records counts as drained: between snapshots nobody takes records from it. Any
- * thread. (ring-drained)
+ * drained also sees all stores of the reader before its release of data_tail, for instance that the reader holds a
+ * chunk (chunk_sink.h). A ring of the newest records counts as drained: between snapshots nobody takes records from it.
+ * Any thread. (ring-drained)
  */
 bool weir_ring_is_drained(const struct weir_ring *ring);
 

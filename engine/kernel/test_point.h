@@ -1,7 +1,7 @@
 /*
  * Test points: places in the code where one thread hands something to another, or has seen a change by another and not
- * yet acted on it. A race program can hold a thread at a test point while the others run (tests/engine/parking.h), and
- * so reach an interleaving that otherwise comes once in a million turns.
+ * yet acted on it. A race program can hold a thread at a test point while the others run (tests/engine/parking.h). So
+ * the program reaches an interleaving that otherwise comes once in a million turns.
  *
  * In builds with a sanitizer (WEIR_TEST_POINTS) a point calls weir_test_point_reached() if the program has that
  * function. In other builds a point is an empty function.

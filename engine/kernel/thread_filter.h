@@ -10,8 +10,8 @@
  *                 files, control other processes, mount, load code into the kernel, or change users, time or
  *                 the machine
  *
- * A forbidden call fails with EPERM and ends nothing: a recording is worth more than the proof of a fault, and a C
- * library may come to use a call that is not in the lists. The filters leave the processor's speculation as it is
+ * A forbidden call fails with EPERM and ends nothing. A recording is worth more than the proof of a fault, and a newer
+ * C library may make calls that are not in the lists. The filters leave the processor's speculation as it is
  * (SECCOMP_FILTER_FLAG_SPEC_ALLOW): kernels before 5.16 would slow down the copies of the readers.
  *
  * Builds without libseccomp or with a sanitizer have no filters. Source: seccomp(2), seccomp_export_bpf(3).

@@ -5,8 +5,8 @@
  *
  *     SCHED_FIFO (-r)            runs at once, and may slow the workload down
  *     nice -20 (CAP_SYS_NICE)    gets its CPU within a tick
- *     EEVDF slice of 0.1 ms      an earlier deadline, hence a quicker turn (sched_setattr(2) sched_runtime for
- *                                SCHED_OTHER, kernel/sched/syscalls.c, Linux 6.12; ignored by older kernels)
+ *     EEVDF slice of 0.1 ms      an earlier deadline, hence a quicker turn. sched_runtime of sched_setattr(2) for
+ *                                SCHED_OTHER (kernel/sched/syscalls.c, Linux 6.12); older kernels ignore it
  *
  * Figures: docs/performance.md.
  */

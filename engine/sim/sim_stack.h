@@ -1,7 +1,7 @@
 /*
- * A stack of this program, copied as the kernel copies it into a sample, and a source of the mappings and files with
- * which it is unwound. For benches of unwinding. Main thread makes and frees it; meanwhile any thread may use the
- * source.
+ * A stack of this program, copied as the kernel copies a stack into a sample. The source gives the mappings and files
+ * that unwinding needs. For benches of unwinding. The main thread makes and frees the object. Meanwhile any thread may
+ * use the source.
  */
 #ifndef WEIR_ENGINE_SIM_SIM_STACK_H
 #define WEIR_ENGINE_SIM_SIM_STACK_H

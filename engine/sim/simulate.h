@@ -73,7 +73,7 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
                       struct weir_error *err);
 void weir_simulate_result_fini(struct weir_simulate_result *result);
 
-/* Returns the longest stall, in seconds, that the pool absorbs at the rate of that run (pool = rate x stall);
+/* Returns the longest stall, in seconds, that the pool absorbs at the rate of that run (pool = rate x stall).
  * with_rings adds the rings of all CPUs to the pool. 0 if nothing was drained. */
 double weir_simulate_pool_seconds(const struct weir_simulate_result *result, bool with_rings);
 

@@ -7,8 +7,9 @@
  * opens the very file that was mapped (mapped_file_id.h), checks its build id where that is known, and hands the
  * descriptor over. A descriptor that nobody waits for any more is closed.
  *
- * A thread that hangs in a file system hangs alone: no two threads open the same file, requests for that file fail at
- * once while its thread hangs, and free() leaves the thread behind. While all threads hang, every request fails.
+ * A thread that hangs in a file system hangs alone. No two threads open the same file. While the thread of a file
+ * hangs, requests for that file fail at once. free() leaves the thread behind. While all threads hang, every request
+ * fails.
  *
  * Bounds: the newest WEIR_MAPPED_FILES_MAX numbers, WEIR_MAPPED_NAMES_BYTES_MAX bytes of names, REQUESTS requests
  * (file_opener.c). Beyond them open() returns -ENOENT, or -ETIMEDOUT for a request without room.

@@ -117,11 +117,12 @@ const char *weir_mapped_files_name(const struct weir_mapped_files *files, uint32
 struct weir_build_id weir_mapped_files_build_id(const struct weir_mapped_files *files, uint32_t index);
 
 /*
- * Makes the entries of an output's BUILD_ID feature: the kernel first, then the objects with a build id that were seen
- * in this output or in the one before, the newest first. (Records from around the rotation may be taken in with either
- * output.) So of a name whose file was replaced the last entry is that of the first file. perf gives the last entry to
- * the first mapping of the name, and files of later mappings, which have another inode, none.
- * The caller frees *entries; the names in it are borrowed until the next add or free_unmapped. 0 or -ENOMEM.
+ * Makes the entries of an output's BUILD_ID feature. The kernel comes first, then the objects with a build id that were
+ * seen in this output or in the previous one, the newest first. (The thread may take in records from around the
+ * rotation with either output.) Where a file was replaced under its name, the last entry is that of the first file.
+ * perf gives the last entry to the first mapping of the name, and gives no entry to files of later mappings, which have
+ * another inode. The caller frees *entries; the names in it are borrowed until the next add or free_unmapped. 0 or
+ * -ENOMEM.
  */
 int weir_mapped_files_list(const struct weir_mapped_files *files, uint32_t output, struct weir_build_id_entry **entries,
                            size_t *count);

@@ -1,8 +1,8 @@
 /*
  * The history of mappings: which file was mapped where, in each process and at each time of the last half minute.
  *
- * The sideband thread puts records in as it takes them from the tees, before their order is proven (sideband.h): each
- * record has its time, and an answer depends on the records alone, not on the order in which they came. Stage workers
+ * The sideband thread puts records in as it takes them from the tees, before their order is proven (sideband.h). Each
+ * record has its time. So an answer depends on the records alone, not on the order in which they came. Stage workers
  * ask while they unwind stacks (engine/drain/unwind_source.h).
  *
  * A process has two parts. Its log holds recent changes in the order of time. Its maps are the state before them,

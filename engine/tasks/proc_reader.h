@@ -1,10 +1,10 @@
 /*
- * Reads processes from /proc on a thread of its own, so that no other thread hangs. /proc/PID/maps waits for the memory
- * lock of the process, and a task that waits for a dead server may hold that lock (proc(5); mmap_lock in
+ * Reads processes from /proc on a thread of its own, so that no other thread hangs. A read of /proc/PID/maps waits for
+ * the memory lock of the process. A task that waits for a dead server may hold that lock (proc(5); mmap_lock in
  * fs/proc/task_mmu.c of Linux 6.12). With build ids in maps, reading opens the mapped files as well.
  *
  * A request ends when all processes are read, or when none was finished for a while. The thread then hangs alone. Until
- * it comes back, further requests end at once with nothing read: never more than one thread hangs.
+ * the thread comes back, further requests end at once with nothing read. So never more than one thread hangs.
  */
 #ifndef WEIR_ENGINE_TASKS_PROC_READER_H
 #define WEIR_ENGINE_TASKS_PROC_READER_H

@@ -10,19 +10,18 @@
  * The sideband thread looks at the tees every 20 ms while records come, and every 100 ms otherwise. No reader wakes it,
  * and none waits for it. Workers that unwind stacks do both, with a bound (unwind_supply.h).
  *
- * Files are read on the second thread because a read may take any time: a file on a dead server would delay the
- * records, and the beginning of the next output. The sideband thread calls nothing that may hang: bpf(2) and the list
- * of processes ask only the kernel. Every wait for build ids has a bound, and weir reports the ids that are missing
- * then.
+ * The second thread reads files because a read may take any time. A file on a dead server would delay the records, and
+ * the beginning of the next output. The sideband thread calls nothing that may hang: bpf(2) and the list of processes
+ * ask only the kernel. Every wait for build ids has a bound, and weir reports the ids that are missing then.
  *
  * A mapping enters the table of files as soon as its record comes, while its file is likely to be there still. The task
  * map needs records in order of time, but readers drain CPUs at different times. So the thread keeps records back until
- * every reader has passed an epoch that was opened after the thread saw them (the rule of rounds.h, for the epoch
- * alone). Synthesized records go first, whatever the kernel has reported meanwhile.
+ * every reader has passed an epoch that was opened after the thread saw the records. (That is the rule of rounds.h, for
+ * the epoch alone.) Synthesized records go first, whatever the kernel has reported meanwhile.
  *
  *     (tees-filled) The thread reads the epoch, acquire, before the tees. Epoch e + 1 is opened after every reader has
  *         passed e, and a reader fills its tee before it passes an epoch. So a thread that reads e + 1 finds in the
- * tees all records that were drained before e was passed.
+ *         tees all records that were drained before e was passed.
  *
  * An output that begins in the middle of a recording has to repeat what a consumer must know. The coordinator asks a
  * question for it while rounds are cut (rounds.h), so that no epoch is opened. The records in the task map are then
@@ -156,10 +155,11 @@ struct weir_sideband_patience {
 };
 
 /*
- * Lists the objects of an output whose build id is known by now, as weir_mapped_files_list() does, with copies of the
- * names: one block, which the caller frees. output: the number of questions asked before the output began. Waits up to
- * timeout_ms for ids still to be read, but not for a file whose read has already taken that long. Waits for an answer
- * under way without a bound. patience NULL: nothing to do meanwhile. 0 or -ENOMEM. Any thread but the sideband's.
+ * Lists the objects of an output whose build id is known by now, as weir_mapped_files_list() does. The list has copies
+ * of the names and is one block, which the caller frees. output: the number of questions asked before the output began.
+ * Waits up to timeout_ms for ids still to be read, but not for a file whose read has already taken that long. Waits for
+ * an answer under way without a bound. patience NULL: nothing to do meanwhile. 0 or -ENOMEM. Any thread but the
+ * sideband's.
  */
 int weir_sideband_copy_build_ids(struct weir_sideband *sideband, uint32_t output, unsigned timeout_ms,
                                  const struct weir_sideband_patience *patience, struct weir_build_id_entry **entries,

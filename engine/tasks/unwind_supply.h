@@ -1,7 +1,7 @@
 /*
- * What unwinding while recording needs of the sideband thread: the history of mappings, mapped files that others open,
- * and a bell for workers that know of an address which the history does not have yet. It is the source of
- * engine/drain/unwind_source.h.
+ * What unwinding while recording needs of the sideband thread: the history of mappings, and mapped files that other
+ * threads open. A worker with an address that the history does not have yet rings a bell. unwind_supply is the source
+ * of engine/drain/unwind_source.h.
  *
  *     sideband thread                                      stage worker
  *     begin(): the number of looks asked for               asks for a look: a number
@@ -11,10 +11,10 @@
  *     (supply-look) One lock guards the numbers. A reader fills its tee before it hands over a chunk. So a look that
  *         begins after a worker has asked takes all side records that were drained before the worker's chunk.
  *
- * A worker waits for WEIR_UNWIND_SUPPLY_TIMEOUT_MS at most. When one has waited in vain, others do not wait until the
- * thread has ended a look: a sideband thread that writes the beginning of an output looks at no tee meanwhile.
+ * A worker waits for WEIR_UNWIND_SUPPLY_TIMEOUT_MS at most. When a worker has waited in vain, no worker waits until the
+ * thread has ended a look. The sideband thread looks at no tee while it writes the beginning of an output.
  *
- * The bell may not be heard, when somebody holds the thread's lock. So a worker rings again while it waits, and the
+ * The thread may miss the bell when another thread holds its lock. So a worker rings again while it waits, and the
  * thread asks is_asked() before it sleeps.
  */
 #ifndef WEIR_ENGINE_TASKS_UNWIND_SUPPLY_H

@@ -1,7 +1,8 @@
 /*
- * `weir recover` turns an unfinished, cut or damaged recording into one that perf reads whole. It handles files,
- * streams that were saved to a file (the output is a file with head and features), and directories of perf's parallel
- * layout, each file of which ends with its last whole record. It also copies the kernel's image (--kcore).
+ * `weir recover` turns an unfinished, cut or damaged recording into one that perf reads whole. It handles files, and
+ * streams that were saved to a file, for which the output is a file with head and features. It also handles directories
+ * of perf's parallel layout, each file of which then ends with its last whole record. It also copies the kernel's image
+ * (--kcore).
  *
  * Another process plans the recovery (format/recovery.h, engine/upkeep/recovery_child.h); this module adds the
  * machine's description and writes to the disk. Main thread; blocks.

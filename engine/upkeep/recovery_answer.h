@@ -1,6 +1,7 @@
 /*
- * The answer of the process that plans a recovery, sent through a pipe: the plan of format/recovery.h without its
- * pointers, then the bytes of the tail, head and kept ranges of a stream, and the parts of a directory.
+ * The answer of the process that plans a recovery, sent through a pipe. First comes the plan of format/recovery.h
+ * without its pointers. Then come the bytes of the tail, head and kept ranges of a stream, and the parts of a
+ * directory.
  *
  * That process has read a recording that anybody may have made, so it may be compromised and send anything. The
  * receiver trusts no count, flag or text of the answer. It compares sizes with the file, allocates memory as bytes
