@@ -108,13 +108,16 @@ static void write_attr(struct byte_sample *sample)
         .aux_watermark = 0x1d,
         .sample_max_stack = 0x1e,
         .aux_sample_size = 0x1f,
+        .aux_action = 0x21,
         .sig_data = 0x20,
+        .config3 = 0x22,
+        .config4 = 0x23,
     };
     static const char *const words[] = {"config", "sample_period or sample_freq", "sample_type", "read_format"};
     static const uint64_t word_values[] = {0x11, 0x12, 0x13, 0x14};
-    weir_attr_append(&sample->bytes, &attr, PERF_ATTR_SIZE_VER7);
+    weir_attr_append(&sample->bytes, &attr, PERF_ATTR_SIZE_VER9);
     byte_sample_number(sample, "type", 0x01020304);
-    byte_sample_number(sample, "size", PERF_ATTR_SIZE_VER7);
+    byte_sample_number(sample, "size", PERF_ATTR_SIZE_VER9);
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(words); i++)
         byte_sample_number(sample, words[i], word_values[i]);
     byte_sample_number(sample, "flags", 1u << 1); /* inherit */
@@ -131,8 +134,10 @@ static void write_attr(struct byte_sample *sample)
     byte_sample_number(sample, "sample_max_stack", 0x1e);
     byte_sample_number(sample, "reserved", 0);
     byte_sample_number(sample, "aux_sample_size", 0x1f);
-    byte_sample_number(sample, "reserved", 0);
+    byte_sample_number(sample, "aux_action", 0x21);
     byte_sample_number(sample, "sig_data", 0x20);
+    byte_sample_number(sample, "config3", 0x22);
+    byte_sample_number(sample, "config4", 0x23);
 }
 
 static void write_early_header(struct byte_sample *sample)
