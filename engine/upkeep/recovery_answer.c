@@ -19,14 +19,20 @@
 
 struct answer { /* as sent through the pipe; both ends are this program */
     struct weir_error err;
-    struct weir_error cause; /* of the recovery */
     int32_t result;
-    uint32_t is_whole, is_same_boot, is_directory, is_stream, dropped_is_blank; /* 0 or 1 */
-    uint64_t part_count, tail_bytes, head_bytes, kept_count;                    /* of the data behind this struct */
-    uint64_t device, inode, records, samples, data_end, said_end, dropped_bytes;
-    struct weir_perf_header header;
-    uint64_t features[4];
+    uint64_t part_count, tail_bytes, head_bytes, kept_count; /* of the data behind this struct */
+    struct weir_recovery plan;                               /* without what it owns */
 };
+
+static struct weir_recovery without_owned(const struct weir_recovery *recovery)
+{
+    struct weir_recovery plan = *recovery;
+    plan.head = plan.tail = (struct weir_buf)WEIR_BUF_INIT;
+    plan.kept = NULL;
+    plan.parts = NULL;
+    plan.kept_count = plan.part_count = 0;
+    return plan;
+}
 
 /* ---- writing ---- */
 
@@ -38,25 +44,11 @@ int weir_recovery_answer_write(int fd, int result, const struct weir_recovery *r
     said.err = *err;
     if (result < 0)
         return weir_write_whole(fd, &said, sizeof(said));
-    said.cause = recovery->cause;
-    said.is_whole = recovery->is_whole;
-    said.is_same_boot = recovery->is_same_boot;
-    said.is_directory = recovery->is_directory;
-    said.is_stream = recovery->is_stream;
     said.part_count = recovery->part_count;
     said.tail_bytes = recovery->tail.used;
     said.head_bytes = recovery->head.used;
     said.kept_count = recovery->kept_count;
-    said.device = recovery->device;
-    said.inode = recovery->inode;
-    said.records = recovery->records;
-    said.samples = recovery->samples;
-    said.data_end = recovery->data_end;
-    said.said_end = recovery->said_end;
-    said.dropped_bytes = recovery->dropped_bytes;
-    said.dropped_is_blank = recovery->dropped_is_blank;
-    said.header = recovery->header;
-    memcpy(said.features, recovery->features, sizeof(said.features));
+    said.plan = without_owned(recovery);
     int code = weir_write_whole(fd, &said, sizeof(said));
     if (code == 0)
         code = weir_write_whole(fd, recovery->tail.data, recovery->tail.used);
@@ -96,20 +88,25 @@ static bool has_bytes(const char *path, uint64_t bytes)
  * was. */
 static bool is_sane(const struct answer *said, const char *path)
 {
+    const struct weir_recovery *plan = &said->plan;
+    const bool *const flags[] = {&plan->is_whole, &plan->is_same_boot, &plan->is_directory, &plan->is_stream,
+                                 &plan->dropped_is_blank};
     struct stat status;
     char main_path[PATH_MAX];
-    if (said->is_whole > 1 || said->is_same_boot > 1 || said->is_directory > 1 || said->is_stream > 1 ||
-        said->is_directory + said->is_stream > 1 || said->tail_bytes > TAIL_MAX_BYTES ||
-        said->head_bytes > (said->is_stream ? HEAD_MAX_BYTES : 0) ||
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(flags); i++) {
+        if (*(const uint8_t *)flags[i] > 1) /* no bool: the compiler knows two values only */
+            return false;
+    }
+    if ((plan->is_directory && plan->is_stream) || said->tail_bytes > TAIL_MAX_BYTES ||
+        said->head_bytes > (plan->is_stream ? HEAD_MAX_BYTES : 0) ||
         said->kept_count > (said->head_bytes > 0 ? WEIR_STREAM_CUTS_MAX + 1 : 0))
         return false;
-    bool is_directory = said->is_directory;
-    if (stat(path, &status) < 0 || S_ISDIR(status.st_mode) != is_directory ||
-        said->part_count > (is_directory ? PARTS_MAX : 0))
+    if (stat(path, &status) < 0 || S_ISDIR(status.st_mode) != plan->is_directory ||
+        said->part_count > (plan->is_directory ? PARTS_MAX : 0))
         return false;
-    if (!is_directory)
-        return has_bytes(path, said->data_end);
-    return weir_recovery_path(main_path, path, NULL) == 0 && has_bytes(main_path, said->data_end);
+    if (!plan->is_directory)
+        return has_bytes(path, plan->data_end);
+    return weir_recovery_path(main_path, path, NULL) == 0 && has_bytes(main_path, plan->data_end);
 }
 
 static int take_bytes(int fd, uint64_t bytes, struct weir_buf *taken)
@@ -164,22 +161,11 @@ static int take_kept(int fd, size_t count, struct weir_recovery *recovery)
 
 static int take_plan(int fd, const struct answer *said, const char *path, struct weir_recovery *recovery)
 {
-    if (!is_sane(said, path) || !take_error(&recovery->cause, &said->cause))
+    struct weir_error cause = {0};
+    if (!is_sane(said, path) || !take_error(&cause, &said->plan.cause))
         return -EBADMSG;
-    recovery->is_whole = said->is_whole;
-    recovery->is_same_boot = said->is_same_boot;
-    recovery->is_directory = said->is_directory;
-    recovery->is_stream = said->is_stream;
-    recovery->device = said->device;
-    recovery->inode = said->inode;
-    recovery->records = said->records;
-    recovery->samples = said->samples;
-    recovery->data_end = said->data_end;
-    recovery->said_end = said->said_end;
-    recovery->dropped_bytes = said->dropped_bytes;
-    recovery->dropped_is_blank = said->dropped_is_blank == 1;
-    recovery->header = said->header;
-    memcpy(recovery->features, said->features, sizeof(recovery->features));
+    *recovery = without_owned(&said->plan);
+    recovery->cause = cause;
     int result = take_bytes(fd, said->tail_bytes, &recovery->tail);
     if (result == 0)
         result = take_bytes(fd, said->head_bytes, &recovery->head);
