@@ -19,6 +19,7 @@
 #include "cli/report_input.h"
 #include "cli/unwind_options.h"
 #include "format/text_out.h"
+#include "format/unwound_sum.h"
 #include "report/report_file.h"
 #include "report/unwinding.h"
 
@@ -49,7 +50,7 @@ static void print_summary(const struct making *making, const struct weir_unwindi
     for (unsigned end = 0; end < WEIR_UNWIND_ENDS; end++) {
         if (result->counts.ends[end] > 0)
             weir_buf_printf(&text, "[ weir unwind: %" PRIu64 " stacks %s ]\n", result->counts.ends[end],
-                            weir_unwind_end_text(end));
+                            weir_unwound_end_text(end));
     }
     weir_print_lines(making->print, weir_buf_str(&text));
     weir_buf_fini(&text);

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "engine/sim/sim_stack.h"
+#include "format/unwound_sum.h"
 #include "unwind/unwinder.h"
 
 #define SKIP_EXIT  77
@@ -71,7 +72,7 @@ static int measure(unsigned long long frames, unsigned long long stacks, unsigne
     printf("{\"benchmark\": \"unwind\", \"frames\": %u, \"end\": \"%s\", \"stacks\": %llu, \"runs\": %llu, "
            "\"files\": %llu, \"table_bytes\": %zu, \"cold_us\": %.1f, \"warm_us\": %.3f, \"warm_us_min\": %.3f, "
            "\"warm_us_max\": %.3f}\n",
-           chain.count, weir_unwind_end_text(chain.end), stacks, runs, (unsigned long long)unwinder.tables.loads,
+           chain.count, weir_unwound_end_text(chain.end), stacks, runs, (unsigned long long)unwinder.tables.loads,
            unwinder.tables.bytes, cold_us, warm_us[runs / 2], warm_us[0], warm_us[runs - 1]);
     weir_unwinder_fini(&unwinder);
     weir_sim_stack_free(stack);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/text_out.h"
+#include "format/unwound_sum.h"
 
 #define UNKNOWN "[unknown]"
 
@@ -73,7 +74,7 @@ static void append_stacks(const struct weir_digest *digest, struct weir_buf *out
     for (unsigned end = WEIR_UNWIND_OUTERMOST + 1; end < WEIR_UNWIND_ENDS; end++) {
         if (ends[end] > 0)
             weir_buf_printf(out, "%" PRIu64 " of %" PRIu64 " copied stacks %s\n", ends[end], survey->samples,
-                            weir_unwind_end_text(end));
+                            weir_unwound_end_text(end));
     }
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/bits.h"
 #include "format/bytes.h"
-#include "format/unwound_sum.h"
 
 #define FRAME_DISTANCE_MAX 0x4000u /* from the stack pointer to a frame pointer that is believed */
 #define MIX                0x9e3779b97f4a7c15ull
@@ -60,11 +59,6 @@ void weir_unwinder_fini(struct weir_unwinder *unwinder)
 size_t weir_unwinder_bytes(void)
 {
     return WEIR_UNWIND_RULES * sizeof(struct weir_unwind_known_rule) + weir_table_cache_own_bytes();
-}
-
-const char *weir_unwind_end_text(enum weir_unwind_end end)
-{
-    return weir_unwound_end_text(end);
 }
 
 /* ---- rules ---- */

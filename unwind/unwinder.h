@@ -39,7 +39,7 @@ struct weir_unwind_mappings {
     void *ctx; /* borrowed */
 };
 
-enum weir_unwind_end {      /* why a chain ends */
+enum weir_unwind_end {      /* why a chain ends; in words: weir_unwound_end_text() */
     WEIR_UNWIND_OUTERMOST,  /* the stack is at its end */
     WEIR_UNWIND_STACK_CUT,  /* the sample does not hold the caller's part of the stack */
     WEIR_UNWIND_NO_MAPPING, /* no known mapping has the address */
@@ -50,9 +50,6 @@ enum weir_unwind_end {      /* why a chain ends */
     WEIR_UNWIND_NO_REGS,    /* the sample has no user registers, or those of a program of 32 bits */
     WEIR_UNWIND_ENDS,
 };
-
-/* Returns the name of an end, in words for users. */
-const char *weir_unwind_end_text(enum weir_unwind_end end);
 
 struct weir_unwind_input { /* of one sample; borrowed */
     uint64_t regs_mask;    /* sample_regs_user */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 
+#include "format/unwound_sum.h"
 #include "tests/unwind/tables.h"
 #include "unwind/unwinder.h"
 
@@ -79,7 +80,7 @@ static void expect(enum weir_unwind_end end, const uint64_t *frames, unsigned co
 {
     cr_assert_eq(chain.count, count, "%u frames", chain.count);
     cr_assert_arr_eq(chain.frames, frames, count * sizeof(*frames));
-    cr_assert_eq(chain.end, end, "%s", weir_unwind_end_text(chain.end));
+    cr_assert_eq(chain.end, end, "%s", weir_unwound_end_text(chain.end));
 }
 
 #define FRAMES(...) ((const uint64_t[]){__VA_ARGS__}), sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)
