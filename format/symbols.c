@@ -129,14 +129,8 @@ void weir_symbols_finish(struct weir_symbols *symbols)
 
 uint32_t weir_symbols_find(const struct weir_symbols *symbols, uint64_t address)
 {
-    size_t low = 0, high = symbols->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (symbols->items[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = weir_array_count_up_to(symbols->items, sizeof(*symbols->items), offsetof(struct weir_symbol, start),
+                                        symbols->count, address);
     for (unsigned step = 0; low > 0 && step < STEPS_BACK; step++) {
         const struct weir_symbol *symbol = &symbols->items[--low];
         if (address < symbol->end || address == symbol->start)

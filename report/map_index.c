@@ -58,15 +58,7 @@ static int collect_ends(struct weir_map_index *index)
 /* The number of ends at or below an address. */
 static size_t ends_up_to(const struct weir_map_index *index, uint64_t address)
 {
-    size_t low = 0, high = index->end_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (index->ends[middle] <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return weir_array_count_up_to(index->ends, sizeof(*index->ends), 0, index->end_count, address);
 }
 
 /* Counts the mapping in each of its nodes (lists NULL), or appends it to their lists. */

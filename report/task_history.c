@@ -324,14 +324,9 @@ struct weir_task_found weir_task_history_find(const struct weir_task_history *hi
     if (row == WEIR_ROW_NONE)
         return found;
     uint64_t range = weir_row(&history->task_ranges, row)[1];
-    size_t first = range >> 32, low = first, high = first + (uint32_t)range, end = high;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (history->tasks[middle].since <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t first = range >> 32, count = (uint32_t)range, end = first + count;
+    size_t low = first + weir_array_count_up_to(history->tasks + first, sizeof(*history->tasks),
+                                                offsetof(struct weir_task, since), count, time);
     if (low < end)
         found.until = history->tasks[low].since;
     found.task = (uint32_t)(low > first ? low - 1 : first);

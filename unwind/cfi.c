@@ -71,17 +71,11 @@ void weir_cfi_section_fini(struct weir_cfi_section *section)
 
 static const struct weir_cfi_entry *search(const struct weir_cfi_section *section, uint64_t address)
 {
-    size_t low = 0, high = section->count; /* entries below low start at or before address */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (section->entries[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    size_t count = weir_array_count_up_to(section->entries, sizeof(*section->entries),
+                                          offsetof(struct weir_cfi_entry, start), section->count, address);
+    if (count == 0)
         return NULL;
-    const struct weir_cfi_entry *entry = &section->entries[low - 1];
+    const struct weir_cfi_entry *entry = &section->entries[count - 1];
     return address - entry->start < entry->bytes ? entry : NULL;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/bits.h"
 
 #define FIRST_ROOM 8u
@@ -32,15 +33,9 @@ void weir_task_mappings_drop(struct weir_task_mappings *maps, uint64_t *bytes)
 /* The first map that ends behind start. */
 static uint32_t first_behind(const struct weir_task_mappings *maps, uint64_t start)
 {
-    uint32_t low = 0, high = maps ? maps->count : 0;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (maps->all[middle].end <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return maps ? (uint32_t)weir_array_count_up_to(maps->all, sizeof(*maps->all),
+                                                   offsetof(struct weir_task_mapping, end), maps->count, start)
+                : 0;
 }
 
 const struct weir_task_mapping *weir_task_mappings_find(const struct weir_task_mappings *maps, uint64_t address)

@@ -66,3 +66,21 @@ Test(array, large_step_is_served_at_once)
     cr_expect_eq(capacity, 100000);
     free(items);
 }
+
+Test(array, count_up_to_a_key_ends_before_the_first_greater_one)
+{
+    struct {
+        uint32_t number;
+        uint64_t key;
+    } items[] = {{0, 10}, {1, 20}, {2, 20}, {3, 30}, {4, UINT64_MAX}};
+    const size_t key_at = (size_t)((char *)&items[0].key - (char *)&items[0]);
+    const struct {
+        uint64_t most;
+        size_t count;
+    } cases[] = {{0, 0}, {9, 0}, {10, 1}, {19, 1}, {20, 3}, {21, 3}, {30, 4}, {UINT64_MAX - 1, 4}, {UINT64_MAX, 5}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        cr_expect_eq(weir_array_count_up_to(items, sizeof(items[0]), key_at, 5, cases[i].most), cases[i].count,
+                     "up to %llu", (unsigned long long)cases[i].most);
+    cr_expect_eq(weir_array_count_up_to(items, sizeof(items[0]), key_at, 2, 20), 2);
+    cr_expect_eq(weir_array_count_up_to(NULL, sizeof(items[0]), key_at, 0, 20), 0);
+}
