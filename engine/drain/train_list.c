@@ -3,30 +3,19 @@
 
 #include <stdlib.h>
 
-#include "base/bits.h"
-
-#define ROOM_FIRST 256
-
-static bool grow(struct weir_train_list *list)
-{
-    size_t room = weir_max_u64(2 * list->room, ROOM_FIRST);
-    uint64_t *offsets = reallocarray(list->offsets, room, sizeof(*offsets));
-    if (!offsets)
-        return false;
-    list->offsets = offsets;
-    list->room = room;
-    return true;
-}
+#include "base/array.h"
 
 void weir_train_list_add(struct weir_train_list *list, uint64_t file_offset)
 {
     if (list->given_up)
         return;
-    if (list->count == list->room && !grow(list)) {
+    uint64_t *offsets = weir_array_grow(list->offsets, sizeof(*offsets), list->count, 1, &list->room);
+    if (!offsets) {
         weir_train_list_fini(list);
         list->given_up = true;
         return;
     }
+    list->offsets = offsets;
     list->offsets[list->count++] = file_offset;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "base/bits.h"
 #include "engine/events/event_set_internal.h"
@@ -101,15 +102,11 @@ static int publish_ids(struct weir_event_set *set, unsigned place, const struct 
 
 static int make_room_for_retired(struct weir_event_set *set)
 {
-    size_t needed = set->retired_count + set->event_count;
-    if (needed <= set->retired_room)
-        return 0;
-    size_t room = weir_max_u64(needed, 2 * set->retired_room);
-    struct weir_event_retired *grown = reallocarray(set->retired, room, sizeof(*grown));
+    struct weir_event_retired *grown =
+        weir_array_grow(set->retired, sizeof(*grown), set->retired_count, set->event_count, &set->retired_room);
     if (!grown)
         return -ENOMEM;
     set->retired = grown;
-    set->retired_room = room;
     return 0;
 }
 
