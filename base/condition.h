@@ -8,7 +8,7 @@
 /* Initializes a condition; pthread_cond_destroy(3) releases it. */
 void weir_condition_init(pthread_cond_t *condition);
 
-/* Waits until somebody signals the condition, or weir_clock_monotonic shows until_ns. Results as
+/* Waits until another thread signals the condition, or weir_clock_monotonic shows until_ns. Results as
  * pthread_cond_timedwait(3): 0 or ETIMEDOUT. */
 int weir_condition_await(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until_ns);
 

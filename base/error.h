@@ -16,9 +16,9 @@ struct weir_error {
 };
 
 /*
- * Sets code and the formatted line, clears the hint and returns code, so that callers can write `return
- * weir_error_set(err, -EINVAL, ...)`. err may be NULL; the code is returned all the same. The arguments may point into
- * err: `weir_error_set(err, code, "%s: %s", object, err->what)` wraps an error. Lines are cut at WEIR_ERROR_TEXT_BYTES
+ * Sets code and the formatted line, and clears the hint. Returns code, also if err is NULL, so that callers can write
+ * `return weir_error_set(err, -EINVAL, ...)`. The arguments may point into err: `weir_error_set(err, code, "%s: %s",
+ * object, err->what)` wraps an error. Lines are cut at WEIR_ERROR_TEXT_BYTES
  * - 1 bytes, and control characters become '?' (base/line.h). None of these functions allocates or blocks.
  */
 int weir_error_set(struct weir_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));

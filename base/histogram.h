@@ -22,8 +22,8 @@ struct weir_histogram {
     uint64_t max; /* exact */
 };
 
-/* Returns a percentile: the least bucket end that `percent` of the values (above 0, at most 100) do not exceed, or the
- * greatest value if that is less. 0 when the histogram is empty. */
+/* Returns a percentile: the least bucket end that `percent` of the values do not exceed, or the greatest value if that
+ * is less. percent: above 0, at most 100. 0 when the histogram is empty. */
 uint64_t weir_histogram_percentile(const struct weir_histogram *histogram, double percent);
 
 /* Returns the number of values below `end`, which is a power of two, or such a power plus some of its eighths. */

@@ -26,9 +26,9 @@ int weir_new_file_link(int directory_fd, int fd, const char *name);
 int weir_new_file_hide(int directory_fd, int fd, char hidden[WEIR_HIDDEN_NAME_BYTES]);
 
 /*
- * Closes a new file, and gives it its name in place of an older file of that name: others see the old file or the whole
- * new one. name NULL: drops the new file. 0, or -errno of linkat(2), close(2) and renameat(2): then the new file is
- * dropped, and the older one is as it was.
+ * Closes a new file, and gives it its name in place of an older file of that name. Other processes see the old file or
+ * the whole new one. name NULL: drops the new file. 0, or -errno of linkat(2), close(2) and renameat(2): then the new
+ * file is dropped, and the older one is as it was.
  */
 int weir_new_file_end(int directory_fd, int fd, char hidden[WEIR_HIDDEN_NAME_BYTES], const char *name);
 

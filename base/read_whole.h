@@ -1,4 +1,4 @@
-/* Reads all of a block, or what there is of it. Any thread. */
+/* Reads all of a block, or the bytes that come before the end. Any thread. */
 #ifndef WEIR_BASE_READ_WHOLE_H
 #define WEIR_BASE_READ_WHOLE_H
 

@@ -1,4 +1,4 @@
-/* What several runs of one measurement come to. Pure; any thread. */
+/* The median and the spread of several runs of one measurement. Pure; any thread. */
 #ifndef WEIR_BASE_SPREAD_H
 #define WEIR_BASE_SPREAD_H
 

@@ -13,8 +13,8 @@ struct weir_suggest {
 /* Starts a search for names near word (borrowed until the last offer). */
 void weir_suggest_init(struct weir_suggest *suggest, const char *word);
 
-/* Offers one candidate, which is kept if it is nearer than all before and near enough: two edits away at most, or a
- * third of the word's length. */
+/* Offers one candidate. Keeps the candidate if it is nearer than all earlier ones and near enough: two edits away at
+ * most, or a third of the word's length. */
 void weir_suggest_offer(struct weir_suggest *suggest, const char *candidate);
 
 /* Returns the nearest name, borrowed from suggest, or NULL. */

@@ -34,8 +34,8 @@ struct weir_bench_figures weir_bench_figures_of(const struct weir_simulate_optio
                                                 enum weir_simulate_goal goal, const struct weir_simulate_found *found,
                                                 const struct weir_simulate_result *result);
 
-/* Appends the closing sentence: what this machine holds; nothing without a rate. is_limit: the producers were held back
- * by the rings, or the rate was searched, so that the machine holds no more. */
+/* Appends the closing sentence, which says what rate this machine holds. Appends nothing without a rate. is_limit: the
+ * rings held the producers back, or the rate was searched, so the machine holds no more. */
 void weir_bench_figures_conclude(const struct weir_bench_figures *figures, bool is_limit, struct weir_buf *text);
 
 struct weir_bench_threshold {

@@ -50,7 +50,7 @@ void weir_bench_arguments_fini(struct weir_bench_arguments *arguments);
 /* Parses argv (the words behind `weir bench drain`), which must hold options only. As weir_options_parse(). */
 int weir_bench_arguments_parse(struct weir_bench_arguments *arguments, char *const *argv, struct weir_error *err);
 
-/* Checks combinations of options, and derives one length of the run from --records, --seconds and --stall. -m becomes
+/* Checks combinations of options. Derives the length of the run from --records, --seconds and --stall. -m becomes
  * bytes, as for `weir record`. 0 or -EINVAL with err. */
 int weir_bench_arguments_resolve(struct weir_bench_arguments *arguments, uint64_t page_bytes,
                                  const struct weir_notice_sink *notices, struct weir_error *err);

@@ -1,6 +1,6 @@
 /*
- * Several runs of `weir bench drain`: --runs of each point of a --sweep, with a table or JSON of what they came to.
- * Main thread.
+ * Several runs of `weir bench drain`: --runs of each point of a --sweep, with a table or JSON of their results. Main
+ * thread.
  */
 #ifndef WEIR_CLI_BENCH_SERIES_H
 #define WEIR_CLI_BENCH_SERIES_H

@@ -1,4 +1,4 @@
-/* What `weir bench storm` prints. Pure but for the names of the machine; any thread. */
+/* The report that `weir bench storm` prints. Pure but for the names of the machine; any thread. */
 #ifndef WEIR_CLI_BENCH_STORM_REPORT_H
 #define WEIR_CLI_BENCH_STORM_REPORT_H
 

@@ -2,10 +2,10 @@
  * Completion for bash (bash(1), "Programmable Completion"). Works without the bash-completion package; with it, the
  * words of a workload are completed as they would be without `weir record` before them.
  *
- * The script keeps, for the command that is typed, lists of words: all options, those that need an argument or may have
- * one, those whose argument is a file, a process or a list of events, and `option:value value;` for those with known
- * values. bash cuts `--freq=99` into three words, the middle one "=", and `sched:sched_switch` likewise, unless
- * COMP_WORDBREAKS says otherwise. Pure; any thread.
+ * The script keeps lists of words for the command that is typed. There is a list of all options, and lists of the
+ * options that need an argument or may have one. Other lists hold the options whose argument is a file, a process or a
+ * list of events. Options with known values stand as `option:value value;`. bash cuts `--freq=99` into three words, the
+ * middle one "=", unless COMP_WORDBREAKS says otherwise, and `sched:sched_switch` likewise. Pure; any thread.
  */
 #include <string.h>
 

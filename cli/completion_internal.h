@@ -37,8 +37,8 @@ const char *weir_completion_cgroups(const struct weir_option *option);
 extern const char weir_completion_cgroup_script[];
 
 /* Appends the possible values of an argument, taken from its name in help: "bash zsh fish" from "bash|zsh|fish", "max"
- * from "HZ|max", the names of presets from "PRESET", and likewise of clocks, call graphs and branch filters, nothing
- * from "FILE". */
+ * from "HZ|max", and nothing from "FILE". The names of presets come from "PRESET", and likewise those of clocks, call
+ * graphs and branch filters. */
 void weir_completion_append_values(struct weir_buf *text, const struct weir_option *option);
 
 /* Appends text within single quotes of a shell; special: further characters to put a backslash before. */

@@ -28,8 +28,8 @@
  * bad size gives a warning and changes nothing. Call it before weir_config_check(). 0 or -ENOMEM. */
 int weir_config_join_dump_sizes(struct weir_config *perf, const struct weir_notice_sink *notices);
 
-/* Applies every entry that no later file replaces to scratch, throw-away arguments of the command, so that a mistake is
- * found even if the command line overrides the entry. 0, -EINVAL (err: "PATH:LINE: ...") or -ENOMEM. */
+/* Applies every entry that no later file replaces to scratch, throw-away arguments of the command. So weir finds a
+ * mistake even if the command line overrides the entry. 0, -EINVAL (err: "PATH:LINE: ...") or -ENOMEM. */
 int weir_config_check(const struct weir_option_table *table, const struct weir_config_set *set, void *scratch,
                       const struct weir_notice_sink *notices, struct weir_error *err);
 

@@ -1,6 +1,6 @@
 /*
- * From the name of a container to its id, by the files in which runtimes keep their containers: docker's (a file for
- * each container) and podman's (one list, of root and of the user). containerd and CRI-O keep names in databases that
+ * Finds the id of a container by its name, in the files in which runtimes keep their containers. docker has a file for
+ * each container. podman has one list of root and one of the user. containerd and CRI-O keep names in databases that
  * only they can read. Main thread; reads files.
  *
  * The files belong to root, or to the user who asks. Whatever is missing or of another form counts as absent.

@@ -23,9 +23,9 @@ int weir_event_options_collect(const struct weir_record_arguments *arguments, st
 int weir_event_options_collect_triggers(const struct weir_text_list *texts, const char *option,
                                         struct weir_event_list *events, struct weir_error *err);
 
-/* Checks the filters of collected events against the options: as in perf, the term cpu needs --sample-cpu where
- * recording is of tasks, though weir samples the CPU there anyway. So what works with weir works with perf. 0 or
- * -EINVAL with err. */
+/* Checks the filters of collected events against the options. As in perf, the term cpu needs --sample-cpu where weir
+ * records tasks, though weir samples the CPU there anyway. So what works with weir works with perf. 0 or -EINVAL with
+ * err. */
 int weir_event_options_check_filters(const struct weir_record_arguments *arguments,
                                      const struct weir_event_list *events, struct weir_error *err);
 

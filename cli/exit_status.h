@@ -1,9 +1,9 @@
 /*
  * The exit statuses of weir, as docs/man/weir-record.1 lists them.
  *
- * A recording that ends well exits with its workload's status, so that `weir record make` can replace `make`. weir's
- * own statuses are those of env(1), nohup(1) and timeout(1); 129 for usage is perf's. If the workload may have the same
- * status, the line on stderr tells the two apart. Pure functions, any thread.
+ * A recording that ends well exits with its workload's status. So `weir record make` can replace `make`. weir's own
+ * statuses are those of env(1), nohup(1) and timeout(1). 129 for usage is perf's. Where the workload can have one of
+ * these statuses, the line on stderr tells the two apart. Pure functions, any thread.
  */
 #ifndef WEIR_CLI_EXIT_STATUS_H
 #define WEIR_CLI_EXIT_STATUS_H
@@ -52,7 +52,7 @@ int weir_exit_status_of_failure(int code, bool workload_failed);
 bool weir_exit_status_is_loss(const struct weir_record_result *result, uint64_t max_ppm);
 
 /* Returns the status for a finished recording. For WEIR_RECORD_END_SIGNAL it is the status that a shell shows for that
- * signal: the caller re-raises the signal, and needs the status only if the signal does not end it. */
+ * signal. The caller re-raises the signal, and needs the status only if the signal does not end the process. */
 int weir_exit_status_of_result(const struct weir_record_result *result);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Man pages. Texts are escaped for roff here: '-' is written \-, '\' is \e, and a line never begins with a control
- * character because every text is put behind a macro or \&. Pure; any thread.
+ * Man pages. Texts are escaped for roff here: '-' is written \-, and '\' is \e. A line never begins with a control
+ * character, because every text stands behind a macro or \&. Pure; any thread.
  */
 #include "cli/man.h"
 

@@ -2,8 +2,8 @@
  * The parser over the option table.
  *
  * weir_options_parse() walks the words; parse_long() and parse_bundle() find the row (option_find.c) and its argument;
- * store() turns the text into the row's field. Each failure is worded at the place that knows it, with the option as it
- * was typed (a long name in full, also when a prefix was typed). Any thread; allocates for lists only.
+ * store() turns the text into the row's field. The function that finds a failure words it, with the option as the user
+ * typed it. Of a typed prefix the message has the long name in full. Any thread; allocates for lists only.
  */
 #include "cli/option_internal.h"
 

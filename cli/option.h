@@ -147,9 +147,9 @@ enum weir_options_outcome {
 };
 
 /*
- * Parses the options at the head of argv (NULL-terminated, without the command's name) into arguments, an object of the
- * type that the table's fields belong to. Texts stay borrowed from argv. *used: the number of words that are options or
- * `--`; the workload begins behind them.
+ * Parses the options at the head of argv (NULL-terminated, without the command's name). arguments: an object of the
+ * type to which the table's fields belong. Texts stay borrowed from argv. *used: the number of words that are options
+ * or `--`; the workload begins behind them.
  *
  * Returns an outcome, -EINVAL, -ENOMEM or the result of an apply(). With -EINVAL err names the option as typed and the
  * fault. The hint describes the argument, or names the nearest option or the replacement of an option that only perf

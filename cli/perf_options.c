@@ -1,7 +1,7 @@
 /*
- * The options of `perf record`: of 6.1 and 6.12 as `perf record -h` prints them, of 4.8 and of 2.6.38 as the tables in
- * tools/perf/builtin-record.c of those kernels have them, of 7.1 as its changes since 6.12 say. In 2.6.38 the letter g
- * stood for --call-graph.
+ * The options of `perf record`. Those of 6.1 and 6.12 are from `perf record -h`. Those of 4.8 and of 2.6.38 are from
+ * the tables in tools/perf/builtin-record.c of these kernels. Those of 7.1 follow from its changes since 6.12. In
+ * 2.6.38 the letter g stood for --call-graph.
  */
 #include "cli/perf_options.h"
 

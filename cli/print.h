@@ -6,7 +6,7 @@
  * can be told from the workload's output. Any thread may call the sink; after set-up only the count of dropped notices
  * in struct weir_print changes.
  *
- * weir goes on if nobody reads its messages. A notice that finds no room within a second, in a full pipe or on a
+ * weir goes on if no process reads its messages. A notice that finds no room within a second, in a full pipe or on a
  * stopped terminal, is dropped and counted. So are later ones until there is room; the next printed line reports their
  * number. Errors and closing lines wait.
  */

@@ -1,6 +1,6 @@
 /*
- * The arguments of `weir record`: the options of the engine, into which the rows of the table write, and beside them
- * the texts and lists that these options borrow or follow from. Main thread.
+ * The arguments of `weir record`: the options of the engine, which the rows of the table fill. Beside them stand texts
+ * and lists that these options borrow or follow from. Main thread.
  */
 #ifndef WEIR_CLI_RECORD_ARGUMENTS_H
 #define WEIR_CLI_RECORD_ARGUMENTS_H

@@ -1,6 +1,6 @@
 /*
- * The options of `weir record` as a whole: the table, and the rules between options. Touches neither kernel nor
- * files: what is wrong here is wrong on every machine. Main thread.
+ * The options of `weir record` as a whole: the table, and the rules between options. Touches neither kernel nor files:
+ * arguments that are wrong here are wrong on every machine. Main thread.
  */
 #ifndef WEIR_CLI_RECORD_OPTIONS_H
 #define WEIR_CLI_RECORD_OPTIONS_H

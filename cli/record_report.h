@@ -7,9 +7,9 @@
  *   [ weir record: Lost 3 side records (mmap, comm, task): WHERE; symbols may be missing ]    when such were lost
  *   [ weir record: Skipped 64 bytes of rings that held no valid record ]                      when a kernel is broken
  *
- * The first two are perf's to the letter (tools/perf/builtin-record.c, __cmd_record(), Linux 6.12), since scripts parse
- * them: MB are 2^20 bytes, and the bracket with the samples is left out when there are none. Counts are exact here.
- * Pure; appends to text. Any thread.
+ * The first two are perf's to the letter (tools/perf/builtin-record.c, __cmd_record(), Linux 6.12), because scripts
+ * parse them. MB are 2^20 bytes. Without samples the bracket with their number is missing. Counts are exact here. Pure;
+ * appends to text. Any thread.
  */
 #ifndef WEIR_CLI_RECORD_REPORT_H
 #define WEIR_CLI_RECORD_REPORT_H

@@ -1,7 +1,7 @@
 /*
  * What `weir record` shows while it records (--status): a line on the terminal twice a second, or a line of JSON a
  * second. A service manager hears of the recording, too (service.h). The coordinator tells the figures (record_watch.h)
- * and is never held up: what cannot be written at once is left out.
+ * and is never held up: figures that cannot be written at once are left out.
  *
  * While the recording ends, the coordinator is busy. A thread then draws which step the end is at, if the end takes
  * longer than 0.3 s. The thread begins after the events were disabled, so it is in no recording.

@@ -5,7 +5,8 @@
  * below /run/user. Each connection is checked: the owner of the folder must be the user who listens. A socket whose
  * recorder was killed is removed from the user's own folder, and left out.
  *
- * Main thread. Whoever listens may be slow or hostile: each wait has a bound, and answers are bytes to be parsed.
+ * Main thread. The listening process may be slow or hostile. So each wait has a bound, and answers are bytes to be
+ * parsed.
  */
 #ifndef WEIR_CLI_RECORDINGS_H
 #define WEIR_CLI_RECORDINGS_H

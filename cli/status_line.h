@@ -1,14 +1,13 @@
 /*
- * One line on the terminal that says how far a long work is. Whoever prints a message has the line erased first
- * (print.h).
+ * One line on the terminal that says how far a long work is. weir erases the line before it prints a message (print.h).
  *
  * The line stands two lines below the cursor's, and the cursor stays where it was. So another program that writes to
  * the terminal, as a recorded command does, does so where it would have anyway. weir draws only
  *
- *     while the terminal's foreground process group is weir's (tcgetpgrp(3)), so never from the background,
- *     while the terminal takes bytes at once, so that a stopped terminal (Ctrl-S) stops nothing,
- *     and, on a shared terminal, after a time in which nobody else has written to it: two seconds, and twice as long
- *     each time that a write has met the line, up to a minute.
+ *     while the terminal's foreground process group is weir's (tcgetpgrp(3)), so never from the background;
+ *     while the terminal takes bytes at once, so that a stopped terminal (Ctrl-S) stops nothing;
+ *     on a shared terminal, after two seconds without a write by another program. Each time that a write meets the
+ *     line, this time doubles, up to a minute.
  *
  * inotify(7) tells of others' writes: the kernel reports each write to the terminal's device. The owner of the line
  * polls watch_fd and calls notice_write(), which erases the line before the other program comes to it. Only a program
@@ -56,7 +55,7 @@ void weir_status_line_draw(struct weir_status_line *line, const char *text);
 /* Returns the number of columns for the text. */
 unsigned weir_status_line_columns(const struct weir_status_line *line);
 
-/* Takes what watch_fd tells: another program has written. */
+/* Takes the event of watch_fd: another program has written. */
 void weir_status_line_notice_write(struct weir_status_line *line);
 
 /* Erases the line and keeps it away until end_message(); the caller prints a message meanwhile. NULL-safe. */

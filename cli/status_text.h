@@ -16,8 +16,8 @@ const char *weir_status_text_number(char text[16], double number);
 /* Writes a duration: "0:07", "12:34", "1:02:03". Returns text. */
 const char *weir_status_text_duration(char text[16], uint64_t ns);
 
-/* Writes the line of a recording. before: earlier figures, for the rates. If columns are few, what matters least is
- * left out: time, losses, rates and the size stay longest. colors: losses are red. */
+/* Writes the line of a recording. before: earlier figures, for the rates. If columns are few, the line leaves out the
+ * least important figures. Time, losses, rates and the size stay longest. colors: losses are red. */
 void weir_status_text_recording(char text[WEIR_STATUS_TEXT_BYTES], const struct weir_record_figures *now,
                                 const struct weir_record_figures *before, unsigned columns, bool colors);
 

@@ -42,8 +42,8 @@ int weir_target_options_fill(struct weir_record_arguments *arguments, struct wei
 
 /*
  * Turns -u into a recording of all tasks with a sample filter (engine/events/user_filter.h), where events, machine and
- * options allow it; else leaves the tasks of /proc. -v tells which and why. Once options and events are complete. 0 or
- * -errno with err.
+ * options allow a filter. Otherwise the targets stay the tasks in /proc. -v tells which and why. Once options and
+ * events are complete. 0 or -errno with err.
  */
 int weir_target_options_filter_user(struct weir_record_arguments *arguments, struct weir_event_list *events,
                                     const struct weir_notice_sink *notices, struct weir_error *err);

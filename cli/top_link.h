@@ -25,8 +25,9 @@ void weir_top_link_close(struct weir_top_link *link);
 /* Asks, unless a question is under way. 0, -EALREADY, or another -errno with err. */
 int weir_top_link_ask(struct weir_top_link *link, const char *command, struct weir_error *err);
 
-/* Takes what has come, as fd is readable. 1: the answer is whole and stands in link->answer, without its "ack"; 0: more
- * is to come; -EREMOTEIO with err: the recording refuses; -EPIPE or another -errno with err: the connection is over. */
+/* Takes the bytes that have come, as fd is readable. 1: the answer is whole and stands in link->answer, without its
+ * "ack"; 0: more is to come; -EREMOTEIO with err: the recording refuses; -EPIPE or another -errno with err: the
+ * connection is over. */
 int weir_top_link_take(struct weir_top_link *link, struct weir_error *err);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * What `weir top` draws: pure over its model, by ncurses. Main thread; the terminal is open (newterm(3)).
+ * The screen of `weir top`: depends on its model alone, and draws by ncurses. Main thread; the terminal is open
+ * (newterm(3)).
  *
  *     command line of the recording
  *     state, time, rates, sizes, losses

@@ -1,6 +1,7 @@
 /*
- * Records and index of AUX areas: the parameters of the decoder (AUXTRACE_INFO), a stretch of an area's bytes
- * (AUXTRACE, with the bytes behind it), and the places of these stretches in the file (feature AUXTRACE).
+ * Records and index of AUX areas. AUXTRACE_INFO has the parameters of the decoder. An AUXTRACE record describes a
+ * stretch of an area's bytes, which follow the record. The feature AUXTRACE is the index: the places of these stretches
+ * in the file.
  *
  * The size of an AUXTRACE record does not count the bytes behind it, so a consumer that does not know the type cannot
  * skip them. None of these records has a sample_id trailer.

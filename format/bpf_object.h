@@ -35,7 +35,7 @@ struct weir_bpf_image { /* one entry of a feature, as in the file */
 /*
  * Reads a program. The image holds: u32 bytes of info; u32 bytes of the arrays; u64 with a bit for each array that is
  * there; struct bpf_prog_info, with offsets into the arrays in place of addresses; the arrays, each a multiple of 8
- * bytes. info is cut at the size that perf 5.1 had, because consumers refuse one that is longer than theirs.
+ * bytes. weir cuts info at the size that perf 5.1 had, because consumers refuse an info that is longer than theirs.
  *
  * The caller frees *image. 0, -ENOENT, -EPERM, -EFBIG (larger than WEIR_BPF_IMAGE_MAX_BYTES), -ENOMEM.
  */

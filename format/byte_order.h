@@ -1,8 +1,8 @@
 /*
- * Turns what a machine of the other byte order has recorded into this machine's order, in place, before anything else
- * reads it. Bytes that have no order stay as they are: texts, build ids, AUX areas, compressed bytes. So does what has
- * an order of its own: the raw bytes of tracepoints, of which TRACING_DATA tells (format/trace_decode.h), and weir's
- * EVENT_TYPE records, since weir writes on machines of this order only.
+ * Turns records of a machine with the other byte order into this machine's order, in place, before any other module
+ * reads them. Bytes that have no order stay as they are: texts, build ids, AUX areas, compressed bytes. So does data
+ * with an order of its own: the raw bytes of tracepoints, whose order TRACING_DATA tells (format/trace_decode.h), and
+ * weir's EVENT_TYPE records. weir writes on machines of this order only.
  *
  * Nothing here trusts a byte: a number is turned only where all of it is inside, and a count leads no further than the
  * bytes do. Pure but for the events' order of ids; any thread that has the events for itself; no allocation.

@@ -1,6 +1,6 @@
 /*
- * The body of CPU_MAP: a u16 type, then a list of u16, a mask of u32 or u64 words, or a range behind a u8 that stands
- * for any CPU. One thread.
+ * The body of CPU_MAP: a u16 type, then a list of u16, a mask of u32 or u64 words, or a range. In front of a range
+ * stands a u8, which means any CPU. One thread.
  *
  * Source: struct perf_record_cpu_map_data in tools/lib/perf/include/perf/event.h of Linux 6.1.
  */

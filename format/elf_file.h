@@ -1,9 +1,9 @@
 /*
- * Reads ELF files that nobody has checked: any file that a task has mapped may be one, and it may change meanwhile.
- * libelf is unsafe for such files. It reads a whole table of headers into memory before it returns the first, and
- * allocates memory for all sections at once, even if a file of a few blocks claims a thousand million. So this module
- * reads such files entry by entry, without allocating. libelf gets only files that the user has named, and only those
- * with tables of a size that linkers make.
+ * Reads ELF files that nobody has checked. Any file that a task has mapped may be such a file, and it may change
+ * meanwhile. libelf is unsafe for such files. It reads a whole table of headers into memory before it returns the
+ * first. It also allocates memory for all sections at once, even if a file of a few blocks claims a thousand million
+ * sections. So this module reads such files entry by entry, without allocating. libelf gets only files that the user
+ * has named, and only those whose tables have a size that linkers make.
  *
  * Any thread. Blocks as pread(2) does. Source: elf(5).
  */

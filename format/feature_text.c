@@ -1,6 +1,6 @@
 /*
- * Features as text. Each layout is a line in a small language: text stands for itself, %u and %U read a u32 and a u64,
- * %s reads a perf string, and {...} repeats as often as the u32 before it says. Any thread.
+ * Features as text. Each layout is a line in a small language. Text stands for itself. %u and %U read a u32 and a u64,
+ * and %s reads a perf string. {...} repeats as often as the u32 before it says. Any thread.
  *
  * Source of the layouts: the write_*() functions in tools/perf/util/header.c of Linux 6.12, and of Linux 7.1 for the
  * features from CPU_DOMAIN_INFO on.

@@ -29,7 +29,7 @@ bool weir_feature_append_pmu_caps(struct weir_buf *out, const struct weir_featur
 bool weir_feature_append_cache(struct weir_buf *out, const struct weir_features_input *input);
 bool weir_feature_append_mem_topology(struct weir_buf *out, const struct weir_features_input *input);
 
-/* Appends what ends the features of a stream: CPU_DOMAIN_INFO of version 0, without a domain of any CPU online. */
+/* Appends the end of a stream's features: CPU_DOMAIN_INFO of version 0, without a domain of any CPU online. */
 void weir_feature_append_end(struct weir_buf *out, const struct weir_features_input *input);
 
 #endif

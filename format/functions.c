@@ -1,8 +1,8 @@
 /*
  * libelf finds the tables of a file; kallsyms is read line by line. Any thread.
  *
- * A function's start in a file is the offset of its bytes. st_value is an address (or, in a file that is not linked
- * yet, an offset in its section), and the symbol's section maps addresses to offsets.
+ * A function's start in a file is the offset of its bytes. st_value is an address or, in a file that is not linked yet,
+ * an offset in the symbol's section. The section maps addresses to offsets.
  */
 #include "format/functions.h"
 

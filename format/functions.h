@@ -31,10 +31,10 @@ struct weir_functions {
         NULL, 0, 0, WEIR_BUF_INIT \
     }
 
-/* Adds the functions of the ELF file behind fd, which is read by pread(2) only. They come from its full symbol table;
- * if that is stripped, from its debug file (format/debug_file.h takes path and debug_root; path NULL: no debug file);
- * otherwise from its dynamic table. A function without a size extends to the next one. 0, -ENODATA (not an ELF file, or
- * no function names), -ENOMEM or -errno of reading. */
+/* Adds the functions of the ELF file behind fd, which is read by pread(2) only. They come from the file's full symbol
+ * table. If the full table is stripped, they come from its debug file (format/debug_file.h takes path and debug_root;
+ * path NULL: no debug file), otherwise from its dynamic table. A function without a size extends to the next one. 0,
+ * -ENODATA (not an ELF file, or no function names), -ENOMEM or -errno of reading. */
 int weir_functions_of_file(struct weir_functions *functions, int fd, const char *path, const char *debug_root);
 
 /* Adds the functions of PROC_ROOT/kallsyms (NULL: /proc), without symbols of modules' data. Each extends to the next

@@ -2,10 +2,10 @@
  * A ledger in a file is one piece of bytes, little endian, cut into records of type EVENT_TYPE:
  *
  *     record  header of 8 bytes, u64 magic, u32 bytes of the whole ledger, u32 offset of this piece, piece
- *     ledger  struct head, u64 lost[causes], rows, then texts: hints by cause, names by event; each u32 bytes and text;
- *             then, where stacks were unwound or call chains deferred, u32 number of words and the words of struct
- *             weir_unwound_sum, and in the same way struct weir_joined_sum; 0 words: of neither, as if they were
- * missing
+ *     ledger  struct head, u64 lost[causes], rows
+ *             texts, each u32 bytes and text: hints by cause, names by event
+ *             where stacks were unwound or call chains deferred: u32 number of words and the words of struct
+ *             weir_unwound_sum, then in the same way struct weir_joined_sum. 0 words mean no such sum
  *
  * Readers trust no byte: each count is checked against the bytes that are there.
  */

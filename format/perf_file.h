@@ -1,9 +1,9 @@
 /*
  * The on-disk structures of perf.data (tools/perf/Documentation/perf.data-file-format.txt and tools/perf/util/header.h
- * of Linux 6.12), and the records that perf adds to the kernel's (tools/lib/perf/include/perf/event.h). Newer than 6.12
- * are, as the header of Linux 7.1 has them: CALLCHAIN_DEFERRED (include/uapi/linux/perf_event.h, 6.19), COMPRESSED2
- * (6.16), BPF_METADATA (6.17), SCHEDSTAT_CPU and _DOMAIN (7.0, with their counters in schedstat-v15.h to -v17.h), the
- * features CPU_DOMAIN_INFO and E_MACHINE (7.0) and CLN_SIZE (7.1).
+ * of Linux 6.12), and the records that perf adds to the kernel's (tools/lib/perf/include/perf/event.h). Some are newer
+ * than 6.12 and stand here as Linux 7.1 has them. Records: CALLCHAIN_DEFERRED (include/uapi/linux/perf_event.h, 6.19),
+ * COMPRESSED2 (6.16), BPF_METADATA (6.17), SCHEDSTAT_CPU and _DOMAIN (7.0, with their counters in schedstat-v15.h to
+ * -v17.h). Features: CPU_DOMAIN_INFO and E_MACHINE (7.0) and CLN_SIZE (7.1).
  *
  * Little endian. Each declaration asserts its size and offsets; docs/format.md lists them all, and
  * tests/format/test_document.c compares the two.

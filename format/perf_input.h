@@ -1,11 +1,11 @@
 /*
- * Reads a recording: a perf.data file (header, attrs, ids, features, data), the pipe form (a stream, or a file that a
- * stream was saved to) or perf's directory form (DIR/data, and DIR/data.N without headers).
+ * Reads a recording in one of three forms: a perf.data file (header, attrs, ids, features, data); the pipe form (a
+ * stream, or a file to which a stream was saved); perf's directory form (DIR/data, and DIR/data.N without headers).
  *
- * Nothing here trusts a byte. Every offset, size and count is checked against the available bytes before use, memory is
- * bounded (65536 events, 16 M ids, 64 MiB per feature), and errors name the offset. One thread; reads block, opening
- * allocates. Source: tools/perf/util/header.c of Linux 6.12 (perf_session__read_header(), perf_event__process_attr()
- * and following), docs/format.md.
+ * Nothing here trusts a byte. The module checks every offset, size and count against the available bytes before use.
+ * Memory is bounded (65536 events, 16 M ids, 64 MiB per feature). Errors name the offset. One thread; reads block,
+ * opening allocates. Source: tools/perf/util/header.c of Linux 6.12 (perf_session__read_header(),
+ * perf_event__process_attr() and following), docs/format.md.
  */
 #ifndef WEIR_FORMAT_PERF_INPUT_H
 #define WEIR_FORMAT_PERF_INPUT_H

@@ -233,10 +233,10 @@ static void read_feature_table(struct weir_perf_input *input)
 }
 
 /*
- * The copy in the head (format/early_features.h), for a file that its recorder never finished, so that its header
- * announces none, or that was cut before their table or behind it. What is not whole is not there: it is nobody's
- * promise. A recording of the other byte order is not of weir and has no copy. 0 or -ENOMEM or -errno of read(2) with
- * err.
+ * Reads the copy of the features in the head (format/early_features.h). It serves a file whose header announces no
+ * features, because the recorder never finished the file. It also serves a file that was cut before the table of its
+ * features or behind it. A copy that is not whole counts as missing, because no header promises it. A recording of the
+ * other byte order is not of weir and has no copy. 0 or -ENOMEM or -errno of read(2) with err.
  */
 static int read_early_features(struct weir_perf_input *input, struct weir_error *err)
 {

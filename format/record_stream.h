@@ -60,14 +60,14 @@ struct weir_record_stream {
 
 /*
  * Prepares to read the bytes of source from offset up to end. For a stream, end is UINT64_MAX (up to its end), and
- * offset counts the bytes that are already read. source is borrowed as long as the stream is used. 0 or -ENOMEM.
+ * offset counts the bytes that are already read. source is borrowed until the last use of the stream. 0 or -ENOMEM.
  * Allocates 1 MiB.
  */
 int weir_record_stream_init(struct weir_record_stream *stream, const struct weir_byte_source *source, uint64_t offset,
                             uint64_t end);
 void weir_record_stream_fini(struct weir_record_stream *stream); /* NULL and zeroed ones are allowed */
 
-/* Returns the number of bytes behind the last returned record, with its payload: up to the end of the stretch, and in a
+/* Returns the number of bytes behind the last returned record and its payload, up to the end of the stretch, and in a
  * file not beyond the file's end. */
 uint64_t weir_record_stream_room(const struct weir_record_stream *stream);
 

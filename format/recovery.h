@@ -1,6 +1,6 @@
 /*
- * Plans how an unfinished, cut or damaged perf.data file becomes one that perf reads whole: the end of its data, the
- * features behind the data, and the header. Reads the file and this machine's tracefs; writes nothing.
+ * Plans how an unfinished, cut or damaged perf.data file becomes one that perf reads whole. The plan has the end of the
+ * data, the features behind the data, and the header. Reads the file and this machine's tracefs; writes nothing.
  *
  * The data ends behind its last whole record; an AUXTRACE record is whole if all its bytes are behind it. The index of
  * AUXTRACE records, the feature AUXTRACE, is rebuilt from the records that are kept, unless it matches them already.

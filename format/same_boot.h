@@ -6,7 +6,7 @@
 #include "format/perf_input.h"
 
 /*
- * Compares the kernel's map in the recording with the one that weir or perf would record now, and the time of the
+ * Compares the kernel's map in the recording with the map that weir or perf would record now. Compares the time of the
  * file's last change with the time of the boot. proc_root: NULL is "/proc". 0; or with err -ESTALE (they differ, or
  * cannot be compared) or -ENOMEM.
  */

@@ -62,8 +62,8 @@ struct weir_sample {
 };
 
 /*
- * Parses a PERF_RECORD_SAMPLE of `bytes` bytes. 0, or -EBADMSG: a field is not inside the record; *bad_offset is the
- * start of that field, and *sample holds the fields before it.
+ * Parses a PERF_RECORD_SAMPLE of `bytes` bytes. 0, or -EBADMSG: a field is not inside the record. *bad_offset is then
+ * the start of that field, and *sample holds the fields before it.
  */
 int weir_sample_parse(struct weir_sample *sample, const struct weir_sample_layout *layout, const uint8_t *record,
                       size_t bytes, size_t *bad_offset);

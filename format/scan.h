@@ -91,8 +91,8 @@ struct weir_scan {
 };
 
 /*
- * Reads the rest of input; of a directory, the rest of each file. stop_at_nonsense: a record of unknown type, or
- * shorter than its type requires, ends the data as well, for bytes that may not be records at all.
+ * Reads the rest of input; of a directory, the rest of each file. stop_at_nonsense: for bytes that may not be records
+ * at all. A record of unknown type, or shorter than its type requires, then ends the data as well.
  *
  * 0, or -ENOMEM or -errno of read(2) with err. Damage is a finding (scan->end), not an error. Release *scan with
  * weir_scan_fini() in any case.

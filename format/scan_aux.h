@@ -4,11 +4,11 @@
  * An AUXTRACE record describes a stretch of an area: a length, and an offset that counts all bytes that the area has
  * ever held. In a full trace each stretch begins where the previous one ends, or up to 7 bytes before that, which were
  * padding. A stretch that begins later leaves a gap: bytes that are not in the file. (The driver of intel_bts leaves
- * the end of an area unused if an entry of 24 bytes does not fit; a smaller distance is no gap.) A snapshot holds the
- * newest bytes at its time, so stretches of two snapshots may overlap and are not compared.
+ * the end of an area unused if an entry of 24 bytes does not fit. So a distance of less than 24 bytes is no gap.) A
+ * snapshot holds the newest bytes at its time, so stretches of two snapshots may overlap and are not compared.
  *
- * Memory: 32 bytes for each area up to the greatest index (at most WEIR_SCAN_AREAS), and 16 bytes for each AUXTRACE
- * record (at most as many as fit in a feature of WEIR_FEATURE_MAX_BYTES). One thread.
+ * Memory: 32 bytes for each area up to the greatest index, at most WEIR_SCAN_AREAS. 16 bytes for each AUXTRACE record,
+ * at most as many as fit in a feature of WEIR_FEATURE_MAX_BYTES. One thread.
  */
 #ifndef WEIR_FORMAT_SCAN_AUX_H
 #define WEIR_FORMAT_SCAN_AUX_H

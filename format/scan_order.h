@@ -8,8 +8,8 @@
  * separate its times.
  *
  * A clock of day may be set back (realtime, and with it tai: clock_settime(2)). The ring's order is still right then.
- * So a long step of such a clock counts as a setting of the clock, and later records are compared with the first one
- * after it.
+ * So a long step of such a clock counts as a setting of the clock. The check compares later records with the first
+ * record after the step.
  */
 #ifndef WEIR_FORMAT_SCAN_ORDER_H
 #define WEIR_FORMAT_SCAN_ORDER_H

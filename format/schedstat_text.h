@@ -1,7 +1,7 @@
 /*
- * The counters of SCHEDSTAT_CPU and SCHEDSTAT_DOMAIN records, which `perf sched stats record` of Linux 7.0 writes:
- * those of a CPU and of one of its scheduling domains in /proc/schedstat, by the version of that file (15 to 17). Pure
- * but for the buffer; any thread.
+ * The counters of SCHEDSTAT_CPU and SCHEDSTAT_DOMAIN records, which `perf sched stats record` of Linux 7.0 writes. They
+ * are the counters of a CPU and of one of its scheduling domains in /proc/schedstat, by the version of that file (15 to
+ * 17). Pure but for the buffer; any thread.
  *
  * Source: struct perf_record_schedstat_cpu and _domain in tools/lib/perf/include/perf/event.h, and the fields in
  * schedstat-v15.h, -v16.h and -v17.h beside it, of Linux 7.1.

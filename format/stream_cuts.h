@@ -34,7 +34,7 @@ bool weir_stream_cuts_has(uint32_t type);
  * when the build ids are larger than a feature may be. */
 int weir_stream_cuts_note(struct weir_stream_cuts *cuts, const struct weir_record_view *record);
 
-/* Makes the list of what stays of [begin, end). *kept: owned by the caller. 0 or -ENOMEM. */
+/* Makes the list of the ranges of [begin, end) that stay. *kept: owned by the caller. 0 or -ENOMEM. */
 int weir_stream_cuts_kept(const struct weir_stream_cuts *cuts, uint64_t begin, uint64_t end,
                           struct weir_stream_range **kept, size_t *count);
 

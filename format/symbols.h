@@ -1,6 +1,6 @@
 /*
- * Symbols of a file, of the kernel or of code that a task has generated: names by address, chosen as perf report does,
- * so that both count a sample under the same name.
+ * Symbols of a file, of the kernel or of code that a task has generated: names by address. weir chooses names as perf
+ * report does, so that both count a sample under the same name.
  *
  * Any thread; allocates, blocks as reading does, and trusts no byte of a file. A finished table does not change: any
  * number of threads may search it. Source: dso__load_sym(), symbols__fixup_end(), symbols__fixup_duplicate() and

@@ -1,9 +1,9 @@
 /*
  * Synthesis of tasks: the threads that share /proc, their output blocks, and the public functions.
  *
- * The directory /proc itself is the list of processes: each worker reads the next few entries under a lock, and then
- * reads those processes on its own, until the directory ends. Nothing is listed beforehand. So weir reads a process
- * moments after it has seen it, no memory grows with the number of processes, and a worker with a process of ten
+ * The directory /proc itself is the list of processes. Each worker reads the next few entries under a lock and then
+ * reads these processes on its own, until the directory ends. weir makes no list beforehand. So weir reads a process
+ * moments after it has seen its entry, and no memory grows with the number of processes. A worker with a process of ten
  * thousand threads does not delay the others.
  *
  *   worker: lock proc_lock; getdents64(proc_fd); unlock

@@ -55,8 +55,8 @@ struct weir_synth_counts {
 
 /*
  * Emits the kernel's own map ("[kernel.kallsyms]_text" or _stext, from kallsyms) and one map per module. If the kernel
- * hides its addresses (kernel.kptr_restrict), or kallsyms cannot be read, notices gets one warning and the kernel's map
- * is left out. 0, -ENOMEM, -errno of opening proc_root, or the result of emit.
+ * hides its addresses (kernel.kptr_restrict), or kallsyms cannot be read, notices gets one warning and no map of the
+ * kernel is emitted. 0, -ENOMEM, -errno of opening proc_root, or the result of emit.
  */
 int weir_synth_kernel(const struct weir_synth_options *options, struct weir_error *err);
 
@@ -74,10 +74,11 @@ bool weir_guests_are_given(const struct weir_guests *guests);
 int weir_guests_check(const struct weir_guests *guests, struct weir_error *err);
 
 /*
- * Emits a map for each module of each guest, and one for its kernel: "[guest.kernel.kallsyms]_text" with pid 0 for the
- * guest of kallsyms and modules, "[guest.kernel.kallsyms.PID]_text" with pid PID for those of mount. A guest whose
- * kallsyms cannot be read, or hides its addresses, gets a warning and no map of its kernel. 0, -ENOMEM, -errno of
- * opening modules or listing mount, or the result of emit. Blocks as these file systems do.
+ * Emits a map for each module of each guest, and a map for its kernel. The kernel's map is
+ * "[guest.kernel.kallsyms]_text" with pid 0 for the guest of kallsyms and modules. It is
+ * "[guest.kernel.kallsyms.PID]_text" with pid PID for the guests of mount. A guest whose kallsyms hides its addresses
+ * or cannot be read gets a warning and no map of its kernel. 0, -ENOMEM, -errno of opening modules or listing mount, or
+ * the result of emit. Blocks as these file systems do.
  */
 int weir_synth_guests(const struct weir_synth_options *options, const struct weir_guests *guests,
                       struct weir_error *err);
@@ -99,9 +100,9 @@ int weir_synth_all_tasks(const struct weir_synth_options *options, struct weir_s
                          struct weir_error *err);
 
 /*
- * Emits a CGROUP record for each control group, parents first, from the mounted hierarchy that perf events use: cgroup
- * version 1 with the controller perf_event, otherwise version 2. No hierarchy: no records. Runs on the caller's thread.
- * Skips a group that vanishes meanwhile. 0, -ENOMEM, -EMFILE or the result of emit.
+ * Emits a CGROUP record for each control group, parents first. The groups are those of the mounted hierarchy that perf
+ * events use: cgroup version 1 with the controller perf_event, otherwise version 2. No hierarchy: no records. Runs on
+ * the caller's thread. Skips a group that vanishes meanwhile. 0, -ENOMEM, -EMFILE or the result of emit.
  */
 int weir_synth_cgroups(const struct weir_synth_options *options, struct weir_error *err);
 

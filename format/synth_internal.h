@@ -29,7 +29,7 @@ struct weir_synth_block {
 int weir_synth_block_init(struct weir_synth_block *block, const struct weir_synth_options *options);
 void weir_synth_block_fini(struct weir_synth_block *block);
 
-/* Makes room for one record of the largest size (a name of PATH_MAX), by emitting a block that is nearly full. 0 or the
+/* Makes room for one record of the largest size (a name of PATH_MAX): emits the block if it is nearly full. 0 or the
  * result of emit. */
 int weir_synth_block_reserve(struct weir_synth_block *block);
 
@@ -136,7 +136,7 @@ struct weir_synth_worker {
 };
 
 /* synth_tasks.c: emits all records of process pid, and counts tasks that have gone. 0, the result of emit, or the
- * -errno of running out of descriptors or memory. */
+ * -errno for a lack of descriptors or memory. */
 int weir_synth_process(struct weir_synth_worker *worker, pid_t pid);
 
 /* synth_tasks.c: returns the process of a thread, or -errno; for a thread that has gone, one for which

@@ -5,10 +5,11 @@
  * at its start. From that symbol, a consumer with a vmlinux computes how far the kernel was moved at boot. One pass
  * over kallsyms finds all symbols (perf makes three passes); the pass relies on no order.
  *
- * A whole pass costs some 50 ms of CPU time, most of the cost of a short recording, because few kernels have _edata in
- * kallsyms (CONFIG_KALLSYMS_ALL). On x86-64 the image is contiguous in memory (arch/x86/kernel/vmlinux.lds.S). So the
- * distance from "Kernel code" to the end of "Kernel data" in /proc/iomem equals that from _text to _edata, and the pass
- * can end at _text, one of the first symbols. Users without the privilege to see iomem's addresses see zeros there.
+ * A whole pass costs some 50 ms of CPU time, most of the cost of a short recording. Few kernels have _edata in kallsyms
+ * (CONFIG_KALLSYMS_ALL), so a search for it takes a whole pass. On x86-64 the image is contiguous in memory
+ * (arch/x86/kernel/vmlinux.lds.S). So the distance from _text to _edata equals that from "Kernel code" to the end of
+ * "Kernel data" in /proc/iomem. The pass can then end at _text, one of the first symbols. Users without the privilege
+ * to see iomem's addresses see zeros there.
  *
  * Source: machine__get_running_kernel_start(), machine__create_kernel_maps(), perf_event__synthesize_kernel_mmap() and
  * perf_event__synthesize_modules() in tools/perf/util of Linux 6.12; insert_kernel_resources in

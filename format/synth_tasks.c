@@ -2,16 +2,17 @@
  * FORK and COMM records of the threads of one process. Runs on the synthesis workers.
  *
  * Synthesis reads as little of /proc as perf's records need. /proc/PID/stat has the name, the parent, the number of
- * threads and whether there is an address space. So a process of one thread costs stat and maps, and a kernel thread
- * stat alone. Only for more threads does weir list task/ and read each thread's name (comm). perf always lists task/,
- * and reads the much longer task/TID/status of each thread.
+ * threads and whether there is an address space. So weir reads stat and maps of a process with one thread, and stat
+ * alone of a kernel thread. For a process with more threads weir also lists task/ and reads each thread's name (comm).
+ * perf always lists task/, and reads the much longer task/TID/status of each thread.
  *
  * Deliberate differences from perf's records:
  *
  * - A name with a newline or a backslash stays as it is, as in the kernel's own COMM records; perf uses the escaped
  * form in status.
  *
- * - If the first thread has ended before the others, its maps are read from one that still runs; perf gives none.
+ * - If the first thread has ended before the others, weir reads the maps from a thread that still runs. perf writes no
+ * maps then.
  *
  * - A process whose maps we may not open has its threads all the same; perf leaves them out.
  *

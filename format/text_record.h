@@ -1,6 +1,6 @@
 /*
- * A record as the functions see it that write its text: found whole, with its event and its trailer, and at least as
- * long as its schema says. No state; any thread.
+ * A record for the functions that write its text. It is whole, has its event and its trailer, and is at least as long
+ * as its schema says. No state; any thread.
  */
 #ifndef WEIR_FORMAT_TEXT_RECORD_H
 #define WEIR_FORMAT_TEXT_RECORD_H

@@ -1,5 +1,5 @@
-/* Symbols of the files that say in their own words what lies where: kallsyms, perf-PID.map, jitdump. Any thread;
- * allocates, blocks as reading does, and trusts no byte. */
+/* Symbols of files with formats of their own: kallsyms, perf-PID.map, jitdump. Any thread; allocates, blocks as reading
+ * does, and trusts no byte. */
 #ifndef WEIR_FORMAT_TEXT_SYMBOLS_H
 #define WEIR_FORMAT_TEXT_SYMBOLS_H
 

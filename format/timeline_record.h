@@ -1,6 +1,6 @@
 /*
- * The timeline of a recording: records that say when readers drained, lost and waited how much, and what the output did
- * meanwhile. Each record covers an interval, usually of a second. Layout: docs/format.md, "Timeline".
+ * The timeline of a recording: records that say how much readers drained, lost and waited, and when. They also say what
+ * the output did meanwhile. Each record covers an interval, usually of a second. Layout: docs/format.md, "Timeline".
  *
  * A timeline record is an EVENT_UPDATE of a type that consumers do not know, and so skip. It names no event: perf takes
  * id 0 for the first one, and looks at the type then. Pure.

@@ -31,9 +31,9 @@ struct weir_trace {
 /* ---- printk formats ---- */
 
 /*
- * One line of printk_formats, `0xADDRESS : "text"`. libtraceevent takes a quote from the front of what it is given, a
- * quote and a `\n` from its end, and looks for these before the text when that is shorter: so it gets all three.
- * False: out of memory.
+ * One line of printk_formats, `0xADDRESS : "text"`. libtraceevent takes a quote from the front of its input, and a
+ * quote and a `\n` from the end. It looks for them even before the beginning of a shorter text. So weir gives it all
+ * three. False: out of memory.
  */
 static bool add_printk_line(struct weir_trace *trace, const char *line)
 {

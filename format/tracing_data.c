@@ -10,9 +10,9 @@
  *   u32 size printk_formats     (0 when the kernel has none)
  *   u64 size saved_cmdlines     (0 when the kernel has none)
  *
- * The coordinator runs it while an output is set up or finished; it blocks on reads of tracefs. Source:
- * tools/perf/util/trace-event-info.c of Linux 6.12. perf also describes an event of the same name in another used
- * system. weir describes exactly the recorded events, in the order in which they were given.
+ * The coordinator writes the section when it opens or finishes an output, and blocks on reads of tracefs. Source:
+ * tools/perf/util/trace-event-info.c of Linux 6.12. weir describes exactly the recorded events, in the order in which
+ * they were given. perf also describes an event of the same name in another used system.
  */
 #include "format/tracing_data.h"
 

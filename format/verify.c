@@ -313,8 +313,8 @@ static void check_areas(struct verdicts *verdicts, const struct weir_scan *scan)
         aux->area_count, aux->bytes, aux->is_snapshot ? " of snapshots" : ", one behind the other");
 }
 
-/* A decoder that has an index looks at nothing else, and one that has none may be done before the last stretch comes.
- * perf writes one into single files. */
+/* A decoder with an index looks at nothing else. A decoder without an index may end before the last stretch comes. perf
+ * writes an index into single files. */
 static void check_aux_index(struct verdicts *verdicts, const struct weir_perf_input *input,
                             const struct weir_scan_aux *aux)
 {

@@ -4,9 +4,9 @@
  *     chunk:    record record record ...                        (whole records)
  *     becomes:  COMPRESSED { blocks } COMPRESSED { blocks } ... one zstd frame, cut between blocks
  *
- * Each chunk is a frame of its own, so several threads can compress chunks, and frames in a row are one zstd stream.
- * perf's decompression (zstd_decompress_stream() and perf_session__process_compressed_event(), Linux 6.1 to 6.12)
- * requires the following:
+ * Each chunk is a frame of its own, so several threads can compress chunks. Frames in a row are one zstd stream. perf's
+ * decompression (zstd_decompress_stream() and perf_session__process_compressed_event(), Linux 6.1 to 6.12) requires the
+ * following:
  *
  * - each record yields at least one byte: so a record has whole blocks, each small enough for a record;
  *
@@ -14,8 +14,8 @@
  *
  * - a record expands to at most mmap_len of HEADER_COMPRESSED: here to at most a chunk.
  *
- * Blocks end where records of the chunk end, so that a frame that is cut, by a kill or a full disk, loses no more than
- * the COMPRESSED records that it lacks.
+ * Blocks end where records of the chunk end. So a frame that is cut, by a kill or a full disk, loses only the
+ * COMPRESSED records that it lacks.
  *
  * Unlike perf's, the records are multiples of 8 bytes. Empty blocks of three bytes fill the gap, which decoders skip
  * (RFC 8878, 3.1.1.2: Raw_Block of size 0).
@@ -55,9 +55,9 @@ size_t weir_zstd_pack_records(size_t bytes);
 size_t weir_zstd_pack(struct weir_zstd_packer *packer, uint8_t *out, const uint8_t *data, size_t bytes,
                       uint32_t *raw_ends);
 
-/* Finds the whole records in the first `bytes` bytes of what weir_zstd_pack() wrote. Returns their size; *raw_bytes:
- * the bytes of data that a decoder has of them. These end inside a record of the data only where that is longer than
- * 60 KiB. */
+/* Finds the whole records in the first `bytes` bytes of the output of weir_zstd_pack(). Returns their size; *raw_bytes:
+ * the bytes of data that a decoder has of them. These end inside a record of the data only where that is longer than 60
+ * KiB. */
 size_t weir_zstd_pack_prefix(const uint8_t *packed, size_t bytes, const uint32_t *raw_ends, size_t *raw_bytes);
 
 #endif

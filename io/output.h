@@ -1,17 +1,17 @@
 /*
  * One output file, written front to back in large asynchronous writes, always cut at a record boundary.
  *
- * Spans reach the file in the order of weir_output_append(). A large span (64 KiB or more by default) is written from
- * the caller's memory: without a copy, and with O_DIRECT and registered buffers where file system and kernel take them.
- * A small span is copied: into the padding of the write before it if that is not flushed yet, else into a staging
+ * Spans reach the file in the order of weir_output_append(). The output writes a large span (64 KiB or more by default)
+ * from the caller's memory, without a copy. It uses O_DIRECT and registered buffers where file system and kernel take
+ * them. A small span is copied: into the padding of the write before it if that is not flushed yet, else into a staging
  * buffer. A staging buffer is written when it is full, when a large span follows, or at weir_output_push_tail().
  *
  * Spans complete strictly in order, so that at any moment the file holds a whole prefix of the appended spans:
  * weir_output_stable_bytes(). Short and failed completions are retried as their errno deserves. A write that cannot be
  * completed fails the output: its span and all later ones complete with the error. Where the write lacked room, the
- * output first cuts off what lies behind, and fills the room that is left with the span's first bytes: the caller, who
- * knows where records end, keeps what is whole of them (weir_output_keep()). Otherwise the stable prefix stays as it
- * is.
+ * output first cuts off the bytes behind the span, and fills the remaining room with the span's first bytes. The caller
+ * knows where records end, and keeps the whole records among these bytes (weir_output_keep()). Otherwise the stable
+ * prefix stays as it is.
  *
  * io/ knows nothing of perf.data: it keeps spans whole, and pads with the caller's padding where O_DIRECT needs a
  * multiple of 4096. One thread at a time owns an output (the writer thread, later the coordinator); nothing here locks.
@@ -97,21 +97,22 @@ struct weir_output; /* opaque */
 /* ---- open ---- */
 
 /*
- * Makes the nameless file beside `path` and the I/O engine. Checks that weir_output_file_publish() will be possible: an
- * existing path must be a regular file with one link, owned by this user (or we are root), not locked by another
- * recorder. 0, or -errno with err: -ELOOP (symbolic link), -EISDIR, -EINVAL (FIFO, device, socket, hard link), -EPERM
- * (another user's file), -EACCES, -ENOENT, -EROFS, -ENOSPC, -EBUSY (another recorder's: err names its pid), -ENOMEM.
+ * Makes the nameless file beside `path` and the I/O engine. Checks that weir_output_file_publish() will be possible. An
+ * existing path must be a regular file with one link that no other recorder has locked. It must belong to this user,
+ * unless weir runs as root. 0, or -errno with err: -ELOOP (symbolic link), -EISDIR, -EINVAL (FIFO, device, socket, hard
+ * link), -EPERM (another user's file), -EACCES, -ENOENT, -EROFS, -ENOSPC, -EBUSY (another recorder's: err names its
+ * pid), -ENOMEM.
  */
 int weir_output_open(struct weir_output **out, const char *path, const struct weir_output_options *options,
                      struct weir_error *err);
 
 /*
- * Opens an output on a stream: bytes go to whoever reads fd (borrowed; the caller may close it afterwards), and no byte
- * can be changed any more. A pipe is made as large as the system allows. A stream differs from a file in this: the head
- * may have any length and goes out with the spans, patch_head() must not be called, the functions of
- * io/output_file.h and sync() do nothing, finish() takes no tail, and abandon() gives a reader up that does not read.
- * The thread that owns the stream should ignore or block SIGPIPE: then a reader that has gone is -EPIPE of the output.
- * 0, or -errno with err: -EBADF (not open for writing), -ENOTTY (a terminal), -EMFILE, -ENOMEM.
+ * Opens an output on a stream: bytes go to the consumer that reads fd (borrowed; the caller may close it afterwards),
+ * and no byte can be changed any more. A pipe is made as large as the system allows. A stream differs from a file in
+ * this: the head may have any length and goes out with the spans. patch_head() must not be called. sync() and the
+ * functions of io/output_file.h do nothing. finish() takes no tail. abandon() gives up a consumer that does not read.
+ * The thread that owns the stream should ignore or block SIGPIPE. Then the output fails with -EPIPE when the consumer
+ * has gone. 0, or -errno with err: -EBADF (not open for writing), -ENOTTY (a terminal), -EMFILE, -ENOMEM.
  */
 int weir_output_open_stream(struct weir_output **out, int fd, const struct weir_output_options *options,
                             struct weir_error *err);
@@ -122,8 +123,8 @@ struct weir_output_file *weir_output_file_of(struct weir_output *output);
 /* Whether open_stream() made the output. */
 bool weir_output_is_stream(const struct weir_output *output);
 
-/* Whether no CPU reads the data of whole chunks: they go to the device past the page cache (O_DIRECT), as far as is
- * known (a file system may refuse O_DIRECT at the first write), or to /dev/null. */
+/* Whether no CPU reads the data of whole chunks, because they go to /dev/null, or to the device past the page cache
+ * (O_DIRECT). The answer may change: a file system may refuse O_DIRECT at the first write. */
 bool weir_output_is_unread(const struct weir_output *output);
 
 /* Describes how the output writes at this moment, for -v: "io_uring, O_DIRECT, 64 registered buffers". Borrowed. */
@@ -143,11 +144,11 @@ int weir_output_write_head(struct weir_output *output, const void *head, size_t 
 int weir_output_copy_in(struct weir_output *output, int fd, uint64_t offset, uint64_t bytes);
 
 /*
- * Sets that many bytes aside for the tail of finish(), a sixteenth of the free space at most; finish() uses them when
- * it finds no other room. least: bytes that the tail surely has; what could not be set aside of these is left free when
- * a span fills the file system up. At most once, before finish().
- * Returns the number of bytes; 0 also where the file system makes no nameless files or allocates nothing ahead, and for
- * /dev/null and streams: then finish() does without.
+ * Sets that many bytes aside for the tail of finish(), a sixteenth of the free space at most. finish() uses them when
+ * it finds no other room. least: bytes that the tail surely has. When a span fills the file system up, the output
+ * leaves free as many of these as it could not set aside. At most once, before finish(). Returns the number of bytes.
+ * Also returns 0 for /dev/null and streams, and where the file system makes no nameless files or allocates nothing
+ * ahead. finish() then has no bytes set aside.
  */
 uint64_t weir_output_set_aside(struct weir_output *output, uint64_t bytes, uint64_t least);
 
@@ -164,10 +165,10 @@ bool weir_output_can_append(const struct weir_output *output);
  * Appends [data, data + bytes), bytes > 0 and a multiple of 8. The bytes must stay unchanged until the completion of
  * the span is reaped.
  * buffer_index: which of options.buffers holds the span, -1 for none. With a buffer, the bytes from the end of the span
- * to the next multiple of 4096, as far as they lie in the same buffer, belong to the output until then: it pads there,
- * or puts the next span there. O_DIRECT takes spans that begin at a multiple of 4096 and have that room; all others go
- * through the page cache.
- * pressed: the pool is nearly empty; this span goes through the page cache, which absorbs the lag of a slow disk.
+ * to the next multiple of 4096 belong to the output until then, as far as they lie in the same buffer. The output puts
+ * padding or the next span there. O_DIRECT takes spans that begin at a multiple of 4096 and have that room. All others
+ * go through the page cache.
+ * pressed: the pool is nearly empty. This span goes through the page cache, which absorbs the lag of a slow disk.
  * Only queues: weir_output_flush() tells the kernel. Must not be called while !weir_output_can_append().
  * Returns the file offset of the first byte (in a stream: counted from its beginning); UINT64_MAX when the output has
  * failed.
@@ -204,8 +205,8 @@ void weir_output_keep(struct weir_output *output, size_t bytes);
 /* Returns the number of spans appended and not yet reaped. */
 unsigned weir_output_pending(const struct weir_output *output);
 
-/* Returns the bytes of data (from the data start) that are on file and end at a span's end, or at the end of what
- * keep() kept. Monotonic. */
+/* Returns the number of stable bytes, from the data start. They are on file and end at a span's end, or at the end of
+ * the bytes that keep() kept. Monotonic. */
 uint64_t weir_output_stable_bytes(const struct weir_output *output);
 
 /* Fails a stream by that error at once, with all spans on their way. For a reader that has stopped reading. */
@@ -238,9 +239,9 @@ void weir_output_try_again(struct weir_output *output);
 /* ---- disk ---- */
 
 /*
- * Begins fdatasync(2) of what is on file now. The queue does it while spans go on being written; a queue on plain
- * writes does it at once. One at a time; reap() sees the end. Not for streams. 0; -EBUSY (no room in the queue: again
- * after reap()); the error of the output.
+ * Begins fdatasync(2) of the bytes that are on file now. The queue does it while spans go on being written; a queue on
+ * plain writes does it at once. One at a time; reap() sees the end. Not for streams. 0; -EBUSY (no room in the queue:
+ * again after reap()); the error of the output.
  */
 int weir_output_begin_sync(struct weir_output *output);
 
@@ -252,9 +253,10 @@ int weir_output_sync_result(const struct weir_output *output);
 int weir_output_sync(struct weir_output *output);
 
 /*
- * Whether somebody has removed or cut the file since the last look, while it is written: 0, -ENOENT or -ENODATA, once.
- * Makes two or three system calls, whatever the size of the file: the look covers the bytes written since, and the
- * block before them, which is gone whenever an earlier one is. The thread that owns the output.
+ * Whether another process has removed or cut the file since the last look, while it is written: 0, -ENOENT (removed) or
+ * -ENODATA (cut), once. Makes two or three system calls, whatever the size of the file. The look covers the bytes
+ * written since, and the block before them, which is gone whenever an earlier block is. The thread that owns the
+ * output.
  */
 int weir_output_look(struct weir_output *output);
 
@@ -270,10 +272,10 @@ int weir_output_check_kept(const struct weir_output *output, struct weir_error *
 /*
  * Stops waiting for room, waits for everything in flight, writes `tail` (the feature sections) right behind the stable
  * data, synchronously, and cuts the file there. That drops preallocated space, and after a failure all bytes behind the
- * stable data. A tail that finds no room is written once more when the set-aside room is given back, and once more
- * behind an fsync(2), when file systems with a journal have given back the bytes that were cut. 0, also for a failed
- * output; or -errno, and then the file ends with the stable data. Some spans may still be to reap. No append
- * afterwards.
+ * stable data. If the tail finds no room, finish() gives the set-aside room back and writes the tail once more. If
+ * there is still no room, it writes the tail again behind an fsync(2): file systems with a journal give the cut bytes
+ * back only then. 0, also for a failed output; or -errno, and then the file ends with the stable data. Some spans may
+ * still be to reap. No append afterwards.
  */
 int weir_output_finish(struct weir_output *output, const void *tail, size_t tail_bytes);
 

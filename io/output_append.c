@@ -4,21 +4,21 @@
  *
  *     append ─┬─ large ─► a write from the caller's memory
  *             └─ small ─┬► copied over the padding of a write that the queue does not have yet
- *                       └► copied into the open stage ─► a write when the stage is full, when a large span follows,
- *                                                        or at push_tail
+ *                       └► copied into the open stage ─► a write: when the stage is full, before a large span, or at
+ *                                                        push_tail
  *
- * A large span can go out with O_DIRECT when it lies on a block in one of the caller's buffers, with room up to the
- * next block behind it. That room, the slack, takes a padding record, and before the padding the next small spans that
- * fit. Otherwise the marker of a round, right behind the round's last chunk, would begin a block of its own, and the
- * next chunk would need padding. The file offset must be a multiple of the block as well: if it is not, the open stage
- * is first closed with a padding record of its own. All other large spans, and all spans while the pool is pressed, go
- * through the page cache at any offset.
+ * A large span can go out with O_DIRECT when it starts on a block in one of the caller's buffers, with room up to the
+ * next block behind the span. That room, the slack, takes a padding record, and before the padding the next small spans
+ * that fit. Without that, the marker of a round, right behind the round's last chunk, would begin a block of its own,
+ * and the next chunk would need padding. The file offset must be a multiple of the block as well. If it is not, the
+ * output first closes the open stage with a padding record. All other large spans, and all spans while the pool is
+ * pressed, go through the page cache at any offset.
  *
  * A full stage that begins on a block goes out with O_DIRECT. The bytes behind its last whole block move to the next
- * stage, so that the next stage begins on a block again. push_tail writes through the page cache, to the last byte.
+ * stage. So the next stage begins on a block again. push_tail writes through the page cache, to the last byte.
  * (Rejected: padding the tail with zeros to a whole block, with O_DIRECT, and writing that block again when more comes.
- * Then writes overlap and must wait for one another, and a span of eight bytes waits for the disk.) Direct and buffered
- * writes of one file never share a block, so neither hides the other's bytes.
+ * Then writes would overlap and wait for one another, and a span of eight bytes would wait for the disk.) Direct and
+ * buffered writes of one file never share a block, so neither hides the other's bytes.
  *
  * Spans complete in order: each is on file when written_end has reached its end.
  */

@@ -38,8 +38,8 @@ int weir_output_file_lock(int fd);
 
 /*
  * Writes a whole file in one step: any reader finds the old bytes or the new ones. The rules for `path` are those of an
- * output. There is no ".old"; a new file has mode 0600, a replaced one of this user keeps its mode. 0 or -errno with
- * err, and then an existing file is as it was. Blocks, allocates.
+ * output. There is no ".old". A new file has mode 0600; a file that replaces one of this user gets that file's mode. 0
+ * or -errno with err, and then an existing file is as it was. Blocks, allocates.
  */
 int weir_output_file_write_whole(const char *path, const void *data, size_t bytes, struct weir_error *err);
 
@@ -63,7 +63,7 @@ bool weir_output_file_has_name(const struct weir_output_file *file);
  * for /dev/null and streams. */
 bool weir_output_file_is_at_name(const struct weir_output_file *file);
 
-/* Whether somebody has moved or removed the file since it was published. */
+/* Whether another process has moved or removed the file since it was published. */
 bool weir_output_file_was_taken(const struct weir_output_file *file);
 
 /*
@@ -103,17 +103,18 @@ void weir_output_file_identify(struct weir_output_identity *identity, const stru
 void weir_output_file_give_owner(struct weir_output_file *file, const struct weir_output_identity *was);
 
 /*
- * Instead of publish(), once all is written and synced: takes the place of the existing file, with its mode if this
- * file has its owner (give_owner()), in one step. There is no ".old". 0 or -errno with err, and then the existing file
- * is as it was: -ESTALE (it is not as `was` says), those of linkat(2) and rename(2).
+ * Instead of publish(), once all is written and synced: takes the place of the existing file in one step. The file gets
+ * the existing file's mode if it has the same owner (give_owner()). There is no ".old". 0 or -errno with err, and then
+ * the existing file is as it was: -ESTALE (it is not as `was` says), those of linkat(2) and rename(2).
  */
 int weir_output_file_replace(struct weir_output_file *file, const struct weir_output_identity *was,
                              struct weir_error *err);
 
 /*
- * Gives a file that is going to replace() another one the name PATH + suffix until then, so that its bytes are found
- * when this process is killed or the machine goes down. Closed without replace() the file vanishes all the same. Never
- * replaces a file of that name. 0 or -errno with err: -EEXIST, -ENAMETOOLONG, -ENOMEM, those of linkat(2).
+ * Gives the name PATH + suffix to a file that is going to replace() another one. So its bytes can be found if this
+ * process is killed or the machine goes down before replace(). After a close without replace() the file vanishes all
+ * the same. Never replaces a file of that name. 0 or -errno with err: -EEXIST, -ENAMETOOLONG, -ENOMEM, those of
+ * linkat(2).
  */
 int weir_output_file_name_beside(struct weir_output_file *file, const char *suffix, struct weir_error *err);
 

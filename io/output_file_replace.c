@@ -1,9 +1,9 @@
 /*
  * A file that takes the place of another one in one step, when it is whole. Set-up and end only.
  *
- * rename(2) replaces a name atomically, and a nameless file cannot be renamed: it first gets a hidden name beside the
- * final one (linkat(2)). name_beside() may have given it a visible one, so that its bytes are found meanwhile. The
- * directory is synced, so that a file whose bytes are on disk is found there after a power failure.
+ * rename(2) replaces a name atomically, but cannot rename a nameless file. So the file first gets a hidden name beside
+ * the final one (linkat(2)). name_beside() may have given the file a visible name, so that its bytes can be found
+ * meanwhile. The directory is synced, so that a file whose bytes are on disk is found there after a power failure.
  */
 #include <errno.h>
 #include <fcntl.h>

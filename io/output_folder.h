@@ -4,12 +4,12 @@
  * outputs of their own (io/output.h), in the directory weir_output_folder_directory(). Set-up and end only; one thread.
  * All functions block on the file system.
  *
- * The directory that holds the folder may belong to another user. So it and the folder are opened once, and all names
- * are taken relative to the two descriptors: nobody can exchange a name for a link to another place.
+ * The directory that holds the folder may belong to another user. So weir opens the directory and the folder once, and
+ * takes all names relative to the two descriptors. Nobody can exchange a name for a link to another place.
  *
- * An existing folder of that path is renamed to path + ".old", and an existing path + ".old" is removed first. Both
- * must hold nothing but files of a recording ("data", and "data.N" as perf makes them) and a copy of the kernel
- * ("kcore_dir" with "kallsyms", "kcore" and "modules"). Symbolic links are not followed.
+ * An existing folder of that path is renamed to path + ".old", and an existing path + ".old" is removed first. Both may
+ * hold only files of a recording ("data", and "data.N" as perf makes them) and a copy of the kernel ("kcore_dir" with
+ * "kallsyms", "kcore" and "modules"). Symbolic links are not followed.
  */
 #ifndef WEIR_IO_OUTPUT_FOLDER_H
 #define WEIR_IO_OUTPUT_FOLDER_H

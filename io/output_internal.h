@@ -111,9 +111,9 @@ int weir_output_writes_flush(struct weir_output_writes *writes);
 void weir_output_writes_collect(struct weir_output_writes *writes, unsigned wait_ms);
 
 /*
- * After a write has failed for lack of room, and nothing is in flight: cuts the file behind written_end, which frees
- * the room of later writes, then writes as much of the failed write and of those behind it as there is room for, and
- * moves written_end. Their data must still be there. Synchronous, through the page cache.
+ * Call after a write has failed for lack of room, with nothing in flight. Cuts the file behind written_end, which frees
+ * the room of later writes. Then writes as much of the failed write and of the later writes as there is room for, and
+ * moves written_end. The data of these writes must still be there. Synchronous, through the page cache.
  */
 void weir_output_writes_fill(struct weir_output_writes *writes);
 

@@ -17,7 +17,7 @@
  * submitted until try_again(). Writes already in flight may find room or not.
  *
  * Direct writes go into space that fallocate(2) has added to the file. Without that space each write extends the file,
- * which ext4 and xfs do under the inode's exclusive lock: io_uring then cannot start the write inline and hands it to
+ * which ext4 and xfs do under the inode's exclusive lock. io_uring then cannot start the write inline and hands it to
  * worker threads, at many times the CPU time.
  */
 #include <errno.h>
@@ -93,8 +93,8 @@ bool weir_output_writes_newest_is_new(const struct weir_output_writes *writes)
 
 /*
  * Allocates ahead of the writes. Advisory: after a failure the writes extend the file themselves. Buffered writes may
- * have gone past the allocated space, and those in flight have no space yet, so the allocation begins with them:
- * allocated behind them, it could take the last room of the disk, and then they and all later writes would fail.
+ * have gone past the allocated space, and buffered writes in flight have no space yet. So the allocation begins with
+ * these. An allocation behind them could take the last room of the disk, and then they and all later writes would fail.
  */
 static void preallocate(struct weir_output_writes *writes, uint64_t end)
 {

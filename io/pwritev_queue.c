@@ -3,9 +3,9 @@
  * kernel.io_uring_disabled, kernels before 5.11. One thread at a time; nothing allocates after open.
  *
  * flush() does the writes, in the order of submit(), on the calling thread, and blocks as long as they take. Writes
- * that follow one another in the same file go out in one call. The queue retries nothing: a short or failed write is a
- * completion like io_uring's, which the caller judges; the later writes of the same call are tried in the next one.
- * When a call for several writes fails as a whole, the queue tries the first one alone: a direct write fails whole when
+ * that follow one another in the same file go out in one call. The queue retries nothing. A short or failed write is a
+ * completion like io_uring's, which the caller judges. The next call tries the later writes of the same call. When a
+ * call for several writes fails as a whole, the queue tries the first write alone. A direct write fails as a whole when
  * some blocks are missing, and these may belong to the last part.
  */
 #include <errno.h>

@@ -3,10 +3,10 @@
  * after open.
  *
  * The bytes of all writes go out one behind the other, in the order of submit(); file offsets do not matter. A write
- * completes when it is out as a whole: the queue remembers how much of a write a full pipe has taken, and the rest goes
- * first in the next call. After a failure every write, present or later, completes with the error, because nobody can
- * read a stream with a hole. Only the write that the failure has cut completes short, with the bytes that are out, and
- * its rest fails when it is submitted again.
+ * completes when all of its bytes are out. The queue remembers how much of a write a full pipe has taken, and the rest
+ * goes first in the next call. After a failure every write, present or later, completes with the error, because nobody
+ * can read a stream with a hole. Only the write that the failure has cut completes short, with the bytes that are out,
+ * and its rest fails when it is submitted again.
  *
  * Only reap() blocks, for its wait_ms at most, so that a consumer that has stopped reading never holds the writer for
  * good. The descriptor is non-blocking where possible (weir_output_open_stream()). Elsewhere poll(2) is asked before
@@ -16,7 +16,7 @@
  * context switches per page. The queue lets the consumer run for half a millisecond first, in which it empties a good
  * part of the pipe.
  *
- * Rejected: vmsplice(2), which saves the copy into the pipe, but does not tell when the consumer is done with a page:
+ * Rejected: vmsplice(2). It saves the copy into the pipe, but does not tell when the consumer is done with a page. So
  * no chunk could ever be used again.
  */
 #include <errno.h>

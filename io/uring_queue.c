@@ -6,8 +6,8 @@
  * and the completion ring has twice as many entries, so that it cannot overflow.
  *
  * Ring flags: COOP_TASKRUN spares the interrupt that would tell a running thread of each completion; TASKRUN_FLAG lets
- * a peek see that completions are due. SINGLE_ISSUER with DEFER_TASKRUN was measured too: no difference at the 1000 to
- * 10000 writes per second that chunks make, and the output would be tied to the thread that first used it.
+ * a peek see that completions are due. SINGLE_ISSUER with DEFER_TASKRUN was measured, too. It made no difference at the
+ * 1000 to 10000 writes per second that chunks make. It would also tie the output to the thread that first uses it.
  *
  * The kernel must have IORING_FEAT_EXT_ARG (5.11): before that a timed wait costs a submission entry of its own. An
  * older kernel is treated like one without io_uring.
@@ -80,8 +80,8 @@ static void register_resources(struct uring_queue *queue, const struct weir_io_q
 }
 
 /*
- * Limits the ring to writes and syncs, for good, and starts it. io_uring also opens files, connects and more, without a
- * system call that a seccomp filter sees (engine/kernel/thread_filter.h). Nothing can be registered any more.
+ * Limits the ring to writes and syncs, for good, and starts it. Without limits io_uring also opens files, connects and
+ * more, and no seccomp filter sees a system call (engine/kernel/thread_filter.h). Nothing can be registered any more.
  * Linux 5.10. Returns 0 or -errno.
  */
 static int restrict_and_enable(struct io_uring *ring)

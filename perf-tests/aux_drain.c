@@ -1,12 +1,12 @@
 /*
- * What draining an AUX area costs beyond the copying: a reader's steps over an area that is half full each time, and
- * memcpy(3) of the same halves into the same kind of memory, in turn.
+ * What draining an AUX area costs beyond the copying. Runs in turn a reader's steps over an area that is half full each
+ * time, and memcpy(3) of the same halves into the same kind of memory.
  *
  *     aux_drain [--runs N] [--mb N] [--area-kb N]
  *
- * The area is written before each step, as a PMU would, and that is not counted. One thread, nothing written to a disk.
- * Prints JSON: medians of the runs, in MB per second of CPU time; "checksum" is the sum of what AUXTRACE records told
- * of, which must be what was written.
+ * The program writes the area before each step, as a PMU would, and does not count that time. One thread, nothing
+ * written to a disk. Prints JSON: medians of the runs, in MB per second of CPU time. "checksum" is the sum of the bytes
+ * that AUXTRACE records describe, and must equal the bytes written.
  */
 #include <inttypes.h>
 #include <linux/perf_event.h>

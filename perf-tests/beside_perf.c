@@ -5,15 +5,15 @@
  *     beside_perf rings  [--tasks N] [--rings N] [--runs N] [--weir PATH] [--perf PATH] [--dir DIR]
  *     beside_perf report|report-all [--calls N] [--runs N] [--weir PATH] [--perf PATH] [--dir DIR]
  *
- * start: with N more tasks on the machine, a recorder is started system-wide, and the time from its fork to its first
- * sample is taken (-k monotonic: by the clock of this program), from its file's SAMPLE_TIME feature.
- * rings: with N more tasks on the machine, a process of as many sleeping threads as there are to be rings is recorded
- * with one for each (--per-thread) while sleep(1) sleeps 10 ms; the time from the recorder's fork to its end.
- * report: the same load is recorded once by each of them, perf in its serial and its --threads form; then
- * `perf report --stdio` reads each recording, in turn, and wait4(2) says what that took. report-all records the whole
- * machine, and with it what the recorder itself does.
- * Runs interleave, so that a drift of the machine's speed hits all alike. JSON, medians over the runs. What was
- * recorded in DIR (default: the current one) is removed at the end, unless a run has failed.
+ * start: with N more tasks on the machine, a recorder records system-wide. Measures the time from the recorder's fork
+ * to its first sample, by the SAMPLE_TIME feature of its file (-k monotonic: the clock of this program).
+ * rings: with N more tasks on the machine, a recorder records a process of sleeping threads with one ring for each
+ * thread (--per-thread), while sleep(1) sleeps 10 ms. Measures the time from the recorder's fork to its end.
+ * report: weir, perf and `perf record --threads` each record the same load once. Then `perf report --stdio` reads each
+ * recording, in turn. Measures the resource use of each reading by wait4(2).
+ * report-all: as report, but records the whole machine, and with it the recorder itself.
+ * Runs interleave, so that a drift of the machine's speed affects all alike. JSON, medians over the runs. The program
+ * removes the recordings in DIR (default: the current one) at the end, unless a run has failed.
  */
 #include <errno.h>
 #include <fcntl.h>

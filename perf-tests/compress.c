@@ -1,9 +1,9 @@
 /*
  * What compression threads make of a recording: `compress FILE [--level N] [--runs N] [--mb N] [--threads N]`.
  *
- * The data of FILE, a recording that is not compressed, is cut into chunks as readers make them and goes through the
- * stage in a loop, with 1 to N threads by turns, without disk. JSON: MB/s by the clock and per second of CPU time
- * of the threads, medians over the runs, and the ratio.
+ * FILE is a recording that is not compressed. The program cuts its data into chunks as readers make them. The chunks go
+ * through the stage in a loop, with 1 to N threads by turns, without disk. JSON: MB/s by the clock and per second of
+ * CPU time of the threads, medians over the runs, and the ratio.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,18 +1,19 @@
 /*
- * Cost must not grow with the machine: the same bytes through 2 rings and through hundreds, rings in which nothing
- * happens, and how long a large machine takes to start and to end.
+ * Cost must not grow with the machine. Measures the same bytes through 2 rings and through hundreds, rings in which
+ * nothing happens, and the time that a large machine takes to start and to end.
  *
  *     scale [--runs N] [--mb N] [--rate-mb N] [--rings-max N] [--cpus N] [--idle-ms N] [--output PATH]
  *
- * All on simulated rings (engine/sim/simulate.h), the real readers, pool and writer, a reader for each ring. The bytes
- * come at --rate-mb per second in all, so that nothing is lost and the readers sleep in between as they do in life.
- * Where there are more rings than this machine has CPUs these play the others in turn: side by side, so that what is
- * drained comes from memory, or one after the other, as if each had caches of its own (sim_producer.h, burst). The end
- * of hundreds of threads costs a hundredth of a second, so that short runs say little of the rest.
+ * All runs use simulated rings (engine/sim/simulate.h) and the real readers, pool and writer, a reader for each ring.
+ * The bytes come at --rate-mb per second in all. So no sample is lost, and the readers sleep in between as in real
+ * recordings. Where there are more rings than CPUs in this machine, its CPUs play the others in turn. They do so side
+ * by side, so that readers drain from memory, or one after the other, as if each CPU had caches of its own
+ * (sim_producer.h, burst). The end of hundreds of threads costs a hundredth of a second, so short runs say little of
+ * the rest.
  *
- * Runs interleave the rows. Prints JSON: medians and spread, "ratio" of each run to that with 2 rings beside it;
- * "checksum" is the number of samples that were written, which must be what was produced. Takes six minutes and 8 GiB
- * by default.
+ * Runs interleave the rows. Prints JSON: medians and spread, and "ratio" of each run to the run with 2 rings beside it.
+ * "checksum" is the number of samples written, and must equal the number produced. Takes six minutes and 8 GiB by
+ * default.
  */
 #include <inttypes.h>
 #include <stdbool.h>

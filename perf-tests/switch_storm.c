@@ -3,15 +3,14 @@
  *
  *     switch_storm [--switches N] [--pause-ms MS] [--signal] [--option OPTION]... [--weir PATH] [--dir DIR]
  *
- * One thread per CPU calls getppid(2) without a pause; the call's arguments, which raw_syscalls:sys_enter records, are
- * the number of the thread and of the call. So each event is told from each other one: of what the threads say that
- * they have called, every call must be found, and found once, over all files together. A call that is missing must be
- * one of those that the files tell as lost.
+ * One thread per CPU calls getppid(2) without a pause. The call's arguments, which raw_syscalls:sys_enter records, are
+ * the number of the thread and of the call. So each event differs from all others. Every call that the threads have
+ * made must stand in all files together exactly once. The files must tell each missing call as lost.
  *
- * Meanwhile the output is switched N times (200 by default): by commands, each of which is answered when the next file
- * is in use, with a pause between them, or (--signal) by SIGUSR2, where signals that come while a switch is under way
- * count as one. --option adds to weir's command line. How the readers kept up, between switches and around them, is
- * what weir -v tells at its end.
+ * Meanwhile the program switches the output N times (200 by default), by commands with a pause between them. weir
+ * answers each command when the next file is in use. With --signal the program sends SIGUSR2 instead; signals that come
+ * while a switch is under way count as one. --option adds to weir's command line. weir -v tells at its end how the
+ * readers kept up, between switches and around them.
  *
  * Prints JSON; then exit status 0: it held, 1: it did not, 77: needs root and tracefs.
  */

@@ -3,9 +3,9 @@
  *
  *     synth [--tasks N] [--threads N] [--runs N] [--perf PATH]
  *
- * For each run and each side in turn: start N processes that sleep, read them, end them. They are new each time, so
- * that neither side finds /proc/PID in the kernel's caches because the other has been there. perf's figure is the whole
- * program, with what it does besides; "perf, no tasks" is the same without our N, to be subtracted. Prints JSON.
+ * For each run and each side in turn: start N processes that sleep, read them, end them. The processes are new each
+ * time. So neither side finds /proc/PID in the kernel's caches because the other side has read it. perf's figure is for
+ * the whole program. "perf, no tasks" is the figure without our N processes, to be subtracted. Prints JSON.
  */
 #include <errno.h>
 #include <fcntl.h>

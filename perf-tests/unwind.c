@@ -1,9 +1,9 @@
 /*
  * What unwinding a stack costs: `unwind [--frames N] [--stacks N] [--runs N]`.
  *
- * The program copies its own registers and stack, N calls deep, as the kernel does for a sample, and unwinds that copy
+ * The program copies its own registers and stack, N calls deep, as the kernel does for a sample. It unwinds that copy
  * again and again with the tables of its own files. JSON: CPU time of the first stack, which reads the files, and of a
- * stack with warm caches, the median over the runs, in microseconds. x86_64; elsewhere a skip.
+ * stack with warm caches. Medians over the runs, in microseconds. x86_64; elsewhere a skip.
  */
 #include <stdbool.h>
 #include <stdint.h>

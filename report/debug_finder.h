@@ -2,8 +2,9 @@
  * Debug files from a server of debuginfod. The process that makes a report is confined and cannot ask a server; its
  * parent can. So the child writes a build id, and the parent answers with the path of a file.
  *
- * The parent runs debuginfod-find(1), which asks the servers of DEBUGINFOD_URLS and keeps what they send. Nothing but
- * the hex digits of a build id goes from the recording to that program. The child checks the file as any other.
+ * The parent runs debuginfod-find(1), which asks the servers of DEBUGINFOD_URLS and keeps the files that they send.
+ * Nothing but the hex digits of a build id goes from the recording to that program. The child checks the file as any
+ * other.
  *
  *     child   "HEX\n"          at most 40 digits
  *     parent  "PATH\n" or "\n"

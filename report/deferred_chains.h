@@ -5,7 +5,7 @@
  * the kernel.
  *
  * The survey notes the records, and the threads that fold find them by cookie: so it does not matter how much later
- * they come. One thread notes; any number of threads find once nobody notes any more.
+ * they come. One thread notes; any number of threads find once no thread notes any more.
  *
  * Source: include/uapi/linux/perf_event.h and get_perf_callchain() in kernel/events/callchain.c of Linux 6.19.
  */

@@ -32,11 +32,12 @@ static inline bool weir_digest_shows(const struct weir_digest *digest, uint32_t 
     return digest->only_event == UINT32_MAX || digest->only_event == event;
 }
 
-/* Returns how many samples of an event were lost, as far as that is known: the greater of the two counts, of the rings
- * and of the kernel, and what weir dropped. */
+/* Returns the known number of lost samples of an event: its count by LOST or by LOST_SAMPLES records, whichever kind
+ * has the greater sum over all events, plus the samples that weir shed. */
 uint64_t weir_digest_lost(const struct weir_digest *digest, uint32_t event);
 
-/* Appends lines of what would have prevented the losses of the digest, each with a newline; nothing without losses. */
+/* Appends lines with the options that would have prevented the losses of the digest, each with a newline; nothing
+ * without losses. */
 void weir_digest_remedies(const struct weir_digest *digest, struct weir_buf *out);
 
 /* Appends lines of what is incomplete in the digest, each with a newline. */

@@ -108,10 +108,10 @@ uint32_t weir_objects_add_ksymbol(struct weir_objects *objects, const char *name
 int weir_objects_set_jitdump(struct weir_objects *objects, uint32_t pid, uint32_t path);
 
 /*
- * Gives objects without a build id that of their path in the table. Where a path has several objects, because the file
- * was replaced while recording, the last entry is that of the first object, the one before it that of the second, and
- * so on: weir writes them in this order (engine/tasks/mapped_files.h). Objects left over get the first entry. Then
- * those of one path and build id become the same.
+ * Gives objects without a build id that of their path in the table. A path has several objects if its file was replaced
+ * while recording. The last entry of the path is then that of the first object, the last but one that of the second,
+ * and so on. weir writes the entries in this order (engine/tasks/mapped_files.h). Objects left over get the first
+ * entry. Then objects with the same path and build id become one object.
  *
  * 0 or -ENOMEM. ids: borrowed.
  */

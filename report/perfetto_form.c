@@ -1,7 +1,7 @@
 /*
- * One sequence of packets. A serialized message that follows another one of the same type adds to its lists, so each
- * packet is a trace of its own and no more than one is in memory as a message. The first packet clears the state of the
- * sequence; strings, frames and stacks follow before the samples that use them.
+ * One sequence of packets. A serialized message that follows another one of the same type adds to its lists. So each
+ * packet is a trace of its own, and only one packet at a time is in memory as a message. The first packet clears the
+ * state of the sequence; strings, frames and stacks follow before the samples that use them.
  */
 #include "report/perfetto_form.h"
 

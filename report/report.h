@@ -1,9 +1,9 @@
 /*
  * `weir report`: one or two recordings, read, resolved and folded, in one of several forms.
  *
- * A recording is opened twice, as it is read twice: first all side records, which may lie behind the samples that need
- * them, then the samples (report/survey.h, report/sampling.h). Nothing is read before every recording is open and the
- * gate has been passed; symbols are read behind it. The calling thread blocks; threads are started and joined.
+ * The report opens and reads a recording twice. It first reads all side records, which may lie behind the samples that
+ * need them, and then the samples (report/survey.h, report/sampling.h). Nothing is read before every recording is open
+ * and the gate has been passed; symbols are read behind it. The calling thread blocks; threads are started and joined.
  */
 #ifndef WEIR_REPORT_REPORT_H
 #define WEIR_REPORT_REPORT_H

@@ -2,8 +2,8 @@
  * The process that makes a report, and the file that the report goes to.
  *
  * A child process reads, confined by the gate of its caller, and can only write to descriptors that it has. This
- * process creates a file without a name, and names it when the child has succeeded: a report that fails, or is killed,
- * leaves nothing behind, and an older one as it was.
+ * process creates a file without a name, and names it when the child has succeeded. A report that fails, or is killed,
+ * leaves no file behind and does not change an older file.
  */
 #ifndef WEIR_REPORT_REPORT_FILE_H
 #define WEIR_REPORT_REPORT_FILE_H

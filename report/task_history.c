@@ -1,6 +1,7 @@
 /*
- * Events are sorted by time and then played once, as perf does; each changes the present state of its task or process,
- * which is the newest of its tid or pid. Afterwards tasks and processes are sorted into ranges for searching.
+ * As perf does, the history sorts events by time and then plays them once. Each event changes the present state of its
+ * task or process, which is the newest of its tid or pid. Afterwards tasks and processes are sorted into ranges for
+ * searching.
  */
 #include "report/task_history.h"
 

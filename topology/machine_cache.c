@@ -2,7 +2,7 @@
  * The caches of a machine, each listed once. One thread.
  *
  * sysfs describes a cache under each CPU that shares it. perf reads all descriptions and drops equal ones. weir takes a
- * cache only from the first CPU of the cache's own list, which gives the same caches without comparing some 4000
+ * cache only from the first CPU of the cache's own list. That gives the same caches without comparing some 4000
  * descriptions of 1024 CPUs. The order is perf's: by level, then by CPU, then by index.
  *
  * Source: Documentation/ABI/testing/sysfs-devices-system-cpu; build_caches() in tools/perf/util/header.c, Linux 6.12.

@@ -6,9 +6,9 @@
  *          -> NUMA node of most of the remaining CPUs
  *
  * Source: record__init_thread_masks() in tools/perf/builtin-record.c of Linux 6.12, which makes the same plans. weir
- * differs on purpose: it skips units without a CPU to record (perf refuses "-C 0 --threads=core") and refuses masks
- * that leave a CPU undrained (perf leaves it unrecorded). Affinities may overlap and may lie outside of -C, so that a
- * few housekeeping CPUs can run all readers.
+ * differs on purpose. It skips units without a CPU to record, where perf refuses "-C 0 --threads=core". It refuses
+ * masks that leave a CPU undrained, where perf leaves that CPU unrecorded. Affinities may overlap and may lie outside
+ * of -C, so that a few housekeeping CPUs can run all readers.
  */
 #include "topology/plan.h"
 

@@ -3,14 +3,16 @@
  * node its memory lies.
  *
  * --threads[=SPEC] has perf's grammar (perf-record(1), --threads):
- *     cpu | core | package | numa          one reader for each unit that has a CPU to record. The reader runs on the
- * CPUs that it drains. perf's default is cpu MASKS <cpus>/<affinity>[:<cpus>/<affinity>]..., CPU lists in the kernel's
- * form As in perf, <cpus> of masks may not overlap. They are filtered by the CPUs to record (-C), and a mask without a
- * CPU to record is an error. weir differs from perf in two points:
+ *     cpu | core | package | numa    one reader for each unit that has a CPU to record. The reader runs on the CPUs
+ *                                    that it drains. perf's default is cpu
+ *     MASKS                          <cpus>/<affinity>[:<cpus>/<affinity>]..., CPU lists in the kernel's form
  *
- * - A CPU to record that no mask names, and a CPU that is not online, are errors: perf would silently leave them out.
+ * As in perf, <cpus> of masks may not overlap. -C filters them, and a mask without a CPU to record is an error. weir
+ * differs from perf in two points:
  *
- * - Affinities may overlap, and -C does not filter them, so that a few housekeeping CPUs can run all readers.
+ * - A CPU to record that no mask names, and a CPU that is not online, are errors. perf would silently leave them out.
+ *
+ * - Affinities may overlap, and -C does not filter them. So a few housekeeping CPUs can run all readers.
  */
 #ifndef WEIR_TOPOLOGY_PLAN_H
 #define WEIR_TOPOLOGY_PLAN_H
@@ -39,8 +41,8 @@ struct weir_plan {
  * Makes the plan for recording `cpus` (a subset of the online CPUs) by `spec` (NULL: "cpu").
  *
  * A reader's affinity is narrowed to the CPUs that this process may use. A reader without any such CPU may run
- * anywhere, and sink gets one warning for all such readers (taskset or cpuset narrower than the plan). sink and err may
- * be NULL. Call on the set-up thread; does not block.
+ * anywhere. sink then gets one warning for all such readers (taskset or cpuset narrower than the plan). sink and err
+ * may be NULL. Call on the set-up thread; does not block.
  *
  * 0, -EINVAL (grammar, CPU that is not online, overlap, CPUs left out: err names the fault and its place) or -ENOMEM.
  * The caller owns *plan; it is unchanged on failure.

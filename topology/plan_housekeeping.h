@@ -4,13 +4,13 @@
  * Two things narrow the machine to housekeeping CPUs:
  *     reader_cpus  --reader-cpus: the user names the CPUs that run all readers
  *     quiet        CPUs that the administrator keeps free of other work (kernel parameters isolcpus= and nohz_full=).
- * No reader runs there unless the user names them
+ *                  No reader runs there unless the user names them
  *
  * Housekeeping CPUs change a plan of weir_plan_make() as follows:
- *     no --threads         one reader for each housekeeping CPU. It drains its own CPU. The other CPUs are dealt out in
- *                          turn to the readers of their NUMA node, or to all readers if the node has none
+ *     no --threads         one reader for each housekeeping CPU. It drains its own CPU. The other CPUs go in turn to
+ *                          the readers of their NUMA node, or to all readers if the node has none
  *     --threads=LAYOUT     the readers stay. Each runs on the housekeeping CPUs among its own CPUs; if there are none,
- * on those of its CPUs' nodes; if there are none, on any
+ *                          on those of its CPUs' nodes; if there are none, on any
  *     --threads=MASKS      stays unchanged, as the masks say where readers run. reader_cpus is an error
  *
  * Set-up thread; allocates.

@@ -6,7 +6,7 @@
  *   MASK   = CPULIST "/" CPULIST                                    (CPUs to drain "/" CPUs to run on)
  *
  * Source: perf-record(1) --threads and record__parse_threads() in tools/perf/builtin-record.c of Linux 6.12. perf takes
- * any word that begins with a layout's name and passes over empty masks; here both are errors, with their column.
+ * any word that begins with a layout's name and passes over empty masks. In weir both are errors, with their column.
  */
 #include "topology/plan_internal.h"
 

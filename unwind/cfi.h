@@ -2,9 +2,9 @@
  * Call frame information: the sections .eh_frame and .debug_frame, which say for each instruction where its caller's
  * registers are.
  *
- * A section is indexed once: the range of addresses and the place of each of its entries, ascending. A search then
- * runs the entry's program up to the address, and returns what it says as a rule: a few numbers, to be kept for the
- * next sample at that address. No byte is trusted. A search costs at most WEIR_CFI_STEPS_MAX instructions.
+ * A section is indexed once: the range of addresses and the place of each of its entries, ascending. A search then runs
+ * the entry's program up to the address and returns a rule: a few numbers, to be kept for the next sample at that
+ * address. No byte is trusted. A search costs at most WEIR_CFI_STEPS_MAX instructions.
  *
  * Indexing allocates; all else is pure. Any thread. Source: "DWARF Debugging Information Format 5", 6.4; "Linux
  * Standard Base Core Specification 5.0", 10.6 (.eh_frame).

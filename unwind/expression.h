@@ -1,6 +1,7 @@
 /*
- * Evaluates the DWARF expressions of unwind tables, which anybody may have written: at most WEIR_EXPRESSION_STEPS_MAX
- * operations on a stack of WEIR_EXPRESSION_DEPTH words, and memory of the sampled stack only.
+ * Evaluates the DWARF expressions of unwind tables, which anybody may have written. An expression has at most
+ * WEIR_EXPRESSION_STEPS_MAX operations on a stack of WEIR_EXPRESSION_DEPTH words, and reads memory of the sampled stack
+ * only.
  *
  * Pure, no allocation, any thread. Source: "DWARF Debugging Information Format 5", 2.5.1 and 6.4.2.
  */

@@ -1,5 +1,5 @@
 /*
- * How a recording uses AUX areas: what the user asks for, what else is known of the recording, and the plan that
+ * How a recording uses AUX areas: the user's options, other facts of the recording, and the plan that
  * weir_aux_events_prepare() makes of these. Plain values.
  */
 #ifndef WEIR_ENGINE_AUX_AUX_PLAN_H

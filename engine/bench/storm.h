@@ -58,7 +58,8 @@ struct weir_storm_measure {
 /* Returns the number of threads of the load. */
 unsigned weir_storm_threads(const struct weir_storm_case *what);
 
-/* Returns the number of lost events: what the events counted, or LOST records of recorders that do not read that. */
+/* Returns the number of lost events: by the events' counts of losses, or by LOST records for recorders that do not read
+ * these counts. */
 uint64_t weir_storm_lost(const struct weir_storm_measure *measure);
 
 /* Measures one recorder once. The folder is empty again afterwards. 0 or -errno with err; -ECHILD: the recorder failed,

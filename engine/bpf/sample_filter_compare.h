@@ -2,7 +2,7 @@
  * Compares a sample with a filter. For the BPF program of sample filters (sample_filter.bpf.c), and for its tests.
  *
  * bpf_overflow_handler(), kernel/events/core.c, fills in a sample as far as its sample type asks for, before the
- * program runs. The other fields hold whatever was on the kernel's stack, and so read as 0 here.
+ * program runs. The other fields hold arbitrary bytes of the kernel's stack, so they read as 0 here.
  */
 #ifndef WEIR_ENGINE_BPF_SAMPLE_FILTER_COMPARE_H
 #define WEIR_ENGINE_BPF_SAMPLE_FILTER_COMPARE_H

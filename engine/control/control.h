@@ -4,7 +4,8 @@
  *
  * weir listens at two doors. The door of the workload has an abstract address (unix(7)), which the workload finds in
  * its environment: WEIR_CONTROL=unix:@NAME. The door of the user is a socket in the user's runtime folder
- * (runtime_folder.h), where `weir status` and `weir top` find it. weir accepts clients of its own user and of root.
+ * (runtime_folder.h). `weir status` and `weir top` find the socket there. weir accepts clients of its own user and of
+ * root.
  *
  * Coordinator thread.
  */
@@ -45,10 +46,9 @@ struct weir_control {
 void weir_control_init(struct weir_control *control, const struct weir_control_host *host);
 
 /*
- * Opens the descriptors or fifos of spec. Like perf, weir opens each fifo for reading and writing, so that the other
- * end may be closed and opened again at any time. weir does not change flags of a description that it shares with the
- * caller: where a descriptor might block, weir opens the file anew. 0 or -errno with err, which names the part of the
- * option.
+ * Opens the descriptors or fifos of spec. Like perf, weir opens each fifo for reading and writing. So the other end may
+ * be closed and opened again at any time. weir does not change flags of a description that it shares with the caller.
+ * Where a descriptor might block, weir opens the file anew. 0 or -errno with err, which names the part of the option.
  */
 int weir_control_open(struct weir_control *control, const struct weir_control_spec *spec, struct weir_error *err);
 

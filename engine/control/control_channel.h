@@ -7,8 +7,8 @@
  * to an unknown command, and acknowledges a command that failed.
  *
  * No function blocks. While a command takes time (a rotation), the client's next command waits. The exception is a
- * command that wants no answer and whose trigger would refuse it now, such as a snapshot during another one. weir
- * refuses that command at once, so that no snapshot is taken later than the client asked for.
+ * command without an answer that its trigger would refuse now, such as a snapshot during another one. weir refuses that
+ * command at once, so that it takes no snapshot later than the client asked for.
  *
  * Each call of the loop handles one command of a client, and WEIR_CONTROL_COMMANDS of all clients. Clients take turns:
  * a client whose command was handled goes behind the others. So a turn of the loop stays short whatever clients send.

@@ -4,7 +4,7 @@
  * every record. Nobody reads the content of these rings.
  *
  * perf has a thread for trigger events, which sends SIGUSR2 to the main thread. weir collects their descriptors in one
- * epoll(7) descriptor among the coordinator's sources, because the coordinator has to take the request anyway.
+ * epoll(7) descriptor among the coordinator's sources. The coordinator has to take the request anyway.
  *
  * Coordinator thread.
  */

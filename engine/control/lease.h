@@ -1,6 +1,6 @@
 /*
- * --lease: a recording that nobody controls any more ends by itself. A controller renews the lease by the command
- * "lease" (control_line.h). The lease runs out when nobody renews it for its whole length.
+ * --lease: a recording ends by itself when no client controls it any more. A controller renews the lease by the command
+ * "lease" (control_line.h). The lease runs out when no client renews it for its whole length.
  *
  * Time is monotonic: time in which the machine is suspended does not count. Coordinator thread.
  */

@@ -7,7 +7,7 @@
  *
  * Nobody but its owner can enter the folder (mode 0700), so whoever connects is its owner or root. All files are
  * reached through a descriptor of the folder, which is opened without following a link and checked for its owner and
- * mode. A socket whose recorder was killed stays until somebody tries to connect to it.
+ * mode. A socket whose recorder was killed stays until a program tries to connect to it.
  *
  * Any thread. Calls block on the file system.
  */

@@ -16,7 +16,7 @@
  * error comes back over a pipe instead of by SIGUSR1.
  *
  * Main thread only; the process has no other thread when it calls weir_workload_prepare(). weir never signals a running
- * workload because of its own failure: weir_workload_fini() only ends a child that never started.
+ * workload because of its own failure. weir_workload_fini() ends only a child that never started the command.
  */
 #ifndef WEIR_ENGINE_CONTROL_WORKLOAD_H
 #define WEIR_ENGINE_CONTROL_WORKLOAD_H

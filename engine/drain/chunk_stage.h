@@ -195,7 +195,7 @@ struct weir_chunk_stage_bytes {
  * rotation the chunks of two outputs complete independently.) */
 struct weir_chunk_stage_bytes weir_chunk_stage_complete(struct weir_chunk_stage *stage, const struct weir_chunk *chunk);
 
-/* Has the steps take back what they have counted for records that did not reach their file; see take_back() of
+/* Has the steps take back their counts for records that did not reach their file; see take_back() of
  * chunk_rewriter.h. */
 void weir_chunk_stage_take_back(const struct weir_chunk_stage *stage, const uint8_t *records, uint64_t bytes,
                                 uint64_t *const samples[], unsigned count);

@@ -212,8 +212,8 @@ uint64_t weir_pipeline_snapshot_span_ns(const struct weir_pipeline *pipeline);
 void weir_pipeline_summarize_drains(const struct weir_pipeline *pipeline, enum weir_drain_moment moment,
                                     struct weir_drain_summary *summary);
 
-/* The last drain: every reader empties its rings and ends. Events should be disabled by now. What they retain is
- * handed over with snapshot, and evicted without. */
+/* The last drain: every reader empties its rings and ends. Events should be disabled by now. With snapshot readers hand
+ * over retained chunks, without snapshot they evict them. */
 void weir_pipeline_stop_readers(struct weir_pipeline *pipeline, bool snapshot);
 
 /* The last round marker, then the writer ends once all is on file or failed. */

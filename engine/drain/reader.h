@@ -121,7 +121,8 @@ struct weir_reader {
     struct weir_drain_watch drain_watch; /* how the reader keeps up; needs a clock */
 
     /* Of the fullest ring since the last take_fullest(). The reader raises the word, the coordinator takes it and
-     * leaves 0. No order of the two loses a value: the reader stores only what exceeds the word that it has read. */
+     * leaves 0. No order of the two loses a value: the reader stores only a value that exceeds the word that it has
+     * read. */
     _Atomic uint32_t fullest_per_mille;
 
     /* Coordinator only. */

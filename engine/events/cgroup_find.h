@@ -11,8 +11,8 @@
  *                 kubepods/.../ID; or machine-NAME.scope of systemd-machined(8)
  *     pattern     as glob(7), of a path in the hierarchy or of an absolute path into it
  *
- * Folders below a found one belong to it and are not looked at. The trees belong to whoever may make cgroups: symbolic
- * links are not followed, and depth and number are bounded.
+ * Folders below a found one belong to it and are not looked at. Any user who may make cgroups can shape the trees. So
+ * weir follows no symbolic links, and depth and number are bounded.
  */
 #ifndef WEIR_ENGINE_EVENTS_CGROUP_FIND_H
 #define WEIR_ENGINE_EVENTS_CGROUP_FIND_H

@@ -21,8 +21,8 @@ static inline bool weir_event_set_is_of_all_tasks(const struct weir_event_set *s
  * are asked for. */
 bool weir_event_set_belongs_at(const struct weir_event_set *set, size_t event, unsigned place);
 
-/* The attr of an event at one place. Where nobody asked for samples, context switches tell nothing about them, and the
- * ring is smaller. */
+/* The attr of an event at one place. Where no option asks for samples, context switches tell nothing about samples, and
+ * the ring is smaller. */
 struct perf_event_attr weir_event_set_attr_at(const struct weir_event_set *set, unsigned event, unsigned place,
                                               unsigned task);
 

@@ -40,7 +40,8 @@ int weir_pfm_visit(int (*visit)(void *ctx, const struct weir_pfm_event *event), 
 /* Offers the words of these events as suggestions. */
 void weir_pfm_offer(struct weir_suggest *suggest);
 
-/* A hint, where no name is near: what is known of this machine's CPU, and what to write instead. */
+/* A hint for a word that is near no name: the command that lists this CPU's events, or the form in which to write
+ * them. */
 const char *weir_pfm_hint(void);
 
 #endif

@@ -42,7 +42,7 @@ struct weir_append {
 };
 
 /*
- * Opens and checks the file. Sets *out to NULL when the file is missing or empty: weir then begins a new recording. 0
+ * Opens and checks the file. Sets *out to NULL when the file is missing or empty. weir then begins a new recording. 0
  * or -errno with err: -ENOTSUP for a stream, a directory, compression, AUX data and an unfinished recording; -ENOMEM;
  * for a damaged file the errors of weir_perf_input_open() and weir_perf_input_next(). Blocks while it reads the file.
  */

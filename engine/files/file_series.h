@@ -5,7 +5,7 @@
  * A rotation puts the next file in the place of the current one while data flows:
  *
  *     coordinator   hides the current file (file_finisher.h), opens the next file, asks for a cut of the rounds
- *         cut       sends the rotation and the losses so far to the writer; gives the name to the next file
+ *     at the cut    sends the rotation and the losses so far to the writer; gives the name to the next file
  *     writer        changes outputs between two chunks (writer_rotation.h), unnoticed by readers
  *     coordinator   asks the sideband thread for the beginning (beginning.h)
  *     sideband      writes the beginning, closed by FINISHED_INIT

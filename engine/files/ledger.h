@@ -37,8 +37,8 @@ int weir_ledger_tell_losses(const struct weir_event_set *set, struct weir_told_l
  * losses that its own LOST records cover; the rest is carried to the next file.
  *
  * `lost` holds the records that weir_ledger_tell_losses() has just appended to an empty buffer. lost_reported is the
- * sum of all LOST records up to the place of these records. Losses beyond lost_reported leave `lost`, and a later call
- * reports them. The thread that owns `told` calls.
+ * sum of all LOST records up to the place of these LOST_SAMPLES records. Losses beyond lost_reported leave `lost`, and
+ * a later call reports them. The thread that owns `told` calls.
  */
 void weir_ledger_hold_back(struct weir_told_losses *told, uint64_t lost_reported, struct weir_buf *lost);
 
@@ -76,10 +76,9 @@ int weir_ledger_tell_unwritten(const struct weir_event_set *set, const struct we
  * record found room. Call after weir_ledger_collect(), with all its rows. */
 uint64_t weir_ledger_untold(const struct weir_reader_ring *r, const struct weir_record_result *result);
 
-/* Fills the totals of result (samples, losses, wake-ups, throttled). First moves the samples that failed writes took
- * from `written` to lost_write_failed, or to left_out when a size limit was reached; and those for which others stand
- * to `merged`. Call after the writer has
- * ended. */
+/* Fills the totals of result (samples, losses, wake-ups, throttled). First moves the samples of failed writes from
+ * `written` to lost_write_failed, or to left_out when a size limit was reached. Moves the samples for which other
+ * samples stand to `merged`. Call after the writer has ended. */
 void weir_ledger_fill_totals(const struct weir_pipeline *pipeline, struct weir_record_result *result);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Divides the lost samples of a recording by cause, and says for each cause what would have prevented it.
+ * Divides the lost samples of a recording by cause, and names for each cause the options that would have prevented it.
  *
- * Loss in a kernel ring means that its reader did not run within the time in which the ring fills: a larger ring or a
+ * Loss in a kernel ring means that its reader did not run within the time in which the ring fills. A larger ring or a
  * real-time reader helps. None helps when weir itself did not run. Measured: with 4 MiB a storm of system calls on each
  * CPU loses nothing in any mode, so no smaller ring is advised. Loss while the reader waited for a chunk means that the
  * disk was slower than the events for longer than the pool lasts: a larger pool helps. For a failed output there is no

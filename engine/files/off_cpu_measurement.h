@@ -1,7 +1,7 @@
 /*
- * Off-CPU time of a recording: `--off-cpu` (engine/bpf/off_cpu.h). The programs are loaded before the events are
- * opened, because they need more than these: what is missing is told first. At the end, when the rings are empty, the
- * sums of short stretches become samples of the last file. Coordinator.
+ * Off-CPU time of a recording: `--off-cpu` (engine/bpf/off_cpu.h). The programs need more privileges and more of the
+ * kernel than the events. So weir loads the programs before it opens the events, and reports a lack at once. At the
+ * end, when the rings are empty, the sums of short stretches become samples of the last file. Coordinator.
  */
 #ifndef WEIR_ENGINE_FILES_OFF_CPU_MEASUREMENT_H
 #define WEIR_ENGINE_FILES_OFF_CPU_MEASUREMENT_H

@@ -3,7 +3,7 @@
  *
  *     open ──► (publish) ──► the writer fills it ──► finish ──► (sync) ──► close
  *
- * A recording has one output at a time. A recording that rotates has one output after another, each complete in
+ * A recording has one output at a time. A recording that rotates has one output after another. Each is complete in
  * itself. file_facts.h has the facts that all outputs of a recording state (events, machine, clock).
  *
  * While the writer has an output, no other thread touches it (writer_rotation.h). Before, the coordinator calls the

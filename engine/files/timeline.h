@@ -1,17 +1,18 @@
 /*
- * The timeline of a recording: writes records into the current file that say when readers drained, lost and waited how
- * much, and what the output did meanwhile (format/timeline_record.h).
+ * The timeline of a recording: records in the current file that say how much readers drained, lost and waited, and when
+ * (format/timeline_record.h). They also say what the output did meanwhile.
  *
- *     once a second   (with a longer epoch_ns of the pipeline once in that time) asks for an epoch, so that all readers
- * publish their counters; a little later reads the counters, and pushes a record with what has changed into the
- * writer's queue at a rotation   pushes what has changed as the end of the file's part at the end      pushes the last
- * record, with the losses that no LOST record of a ring has told
+ *     once a second   (or once in the pipeline's epoch_ns, if that is longer) asks for an epoch, so that all readers
+ *                     publish their counters. A little later reads the counters, and pushes a record with the changes
+ *                     into the writer's queue
+ *     at a rotation   pushes a record with the changes, as the end of the file's part
+ *     at the end      pushes the last record, with the losses that no LOST record of a ring has told
  *
  * The writer takes a record like any chunk of data: checkpoints cover it, and a stream has it, too. The sum over all
  * records is the ledger's (ledger.h).
  *
  * A second in which nothing has changed gets no record. Nor does a second without a free chunk of the pool, or a second
- * in which an output waits for space: the next record then covers the longer interval.
+ * in which an output waits for space. The next record then covers the longer interval.
  *
  * Memory: 192 bytes for each reader, and a record of at most 64 KiB. In a file the timeline takes at most
  * WEIR_TIMELINE_FREE_BYTES and one part in WEIR_TIMELINE_SHARE of the other data, and the last record. A recording with
@@ -74,11 +75,11 @@ struct weir_timeline {
 int weir_timeline_start(struct weir_timeline *timeline, const struct weir_timeline_setup *setup,
                         struct weir_error *err);
 
-/* Writes what has changed, if there is room for it. The timer calls this. */
+/* Writes a record with the changes, if there is room for it. The timer calls this. */
 void weir_timeline_tick(struct weir_timeline *timeline);
 
-/* Writes what has changed as the end of the file's part. Data goes to another file from then on. Call this at the cut
- * of a rotation, before the writer gets the rotation. */
+/* Writes a record with the changes as the end of the file's part. Data goes to another file from then on. Call this at
+ * the cut of a rotation, before the writer gets the rotation. */
 void weir_timeline_end_file(struct weir_timeline *timeline);
 
 /* Writes the last record. Call this after the readers have ended and the ledger has its rows, while the writer runs.

@@ -1,6 +1,6 @@
 /*
- * Filters of system calls for the threads of a recording. A thread that somebody has taken over through a hostile
- * record, file or name can ask the kernel only for what its work needs.
+ * Filters of system calls for the threads of a recording. An attacker may take over a thread through a hostile record,
+ * file or name. The thread can then ask the kernel only for calls that its work needs.
  *
  *     data        readers, writer, pool, stage: open descriptors, io_uring, perf's ioctls
  *     sideband    also: open for reading, look at names, read BPF programs

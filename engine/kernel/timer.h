@@ -19,7 +19,8 @@ void weir_timer_set_at(int fd, uint64_t at_ns);
 /* Sets the timer to expire again and again, for the first time after one period. */
 void weir_timer_repeat(int fd, uint64_t period_ns);
 
-/* Takes what has come, so that the descriptor of a timer or an eventfd is not readable any more. Does not block. */
+/* Takes the expirations or the count, so that the descriptor of a timer or an eventfd is not readable any more. Does
+ * not block. */
 void weir_timer_drain(int fd);
 
 #endif

@@ -139,10 +139,10 @@ bool weir_modes_exclude(const struct weir_modes *modes, enum weir_mode mode);
 
 /* ---- properties of a set that no rule refuses ---- */
 
-/* Whether samples stay in memory or in rings until somebody asks for a snapshot. */
+/* Whether samples stay in memory or in rings until a request for a snapshot. */
 bool weir_modes_keep_samples(const struct weir_modes *modes);
 
-/* Whether somebody may ask for a snapshot: memory, rings or AUX areas hold the newest data. */
+/* Whether a request for a snapshot is possible: memory, rings or AUX areas hold the newest data. */
 bool weir_modes_take_snapshots(const struct weir_modes *modes);
 
 /* Whether a snapshot of the pair ends its file, which then replaces the file of the former snapshot

@@ -151,8 +151,8 @@ static int configure(struct weir_recording_plan *plan, struct weir_error *err)
 
 /* ---- impossible events ---- */
 
-/* Refuses inherited events, and events of some CPUs, with --per-thread: mmap(2) would refuse the ring without a reason,
- * and the event of a task would count on all CPUs. */
+/* Refuses inherited events and events of some CPUs with --per-thread. Of an inherited event mmap(2) would refuse the
+ * ring without a reason. An event of some CPUs would count on all CPUs. */
 static int check_per_thread(const struct weir_recording_plan *plan, struct weir_error *err)
 {
     const struct weir_event_list *events = plan->options->events;

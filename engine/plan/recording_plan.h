@@ -88,8 +88,8 @@ uint64_t weir_recording_plan_side_only_cpus(const struct weir_recording_plan *pl
 
 struct weir_stage_steps;
 
-/* Returns the setup of the stage in front of the writer, which borrows what the steps work with; zeros: there is none.
- * steps NULL: the setup tells the memory of a stage, and makes none. */
+/* Returns the setup of the stage in front of the writer, which borrows the steps' data. Zeros: the recording has no
+ * stage. steps NULL: the setup serves to tell the memory of a stage, not to make one. */
 struct weir_chunk_stage_setup weir_recording_plan_stage(const struct weir_recording_plan *plan,
                                                         const struct weir_stage_steps *steps);
 

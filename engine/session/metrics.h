@@ -2,7 +2,7 @@
  * Writes the metrics of a recording (metrics_text.h) into a file, for the textfile collector of node_exporter: at the
  * start, every ten seconds, and at the end.
  *
- *     coordinator    makes the text and offers it to the thread: a copy under a lock that is never held during I/O
+ *     coordinator    makes the text and copies it for the thread, under a lock that no thread holds during I/O
  *     thread         writes the newest text into a new file of the same directory, and renames it over the old file. A
  *                    consumer sees whole texts only
  *

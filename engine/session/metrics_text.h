@@ -2,8 +2,8 @@
  * The metrics of a recording as OpenMetrics 1.0 text (docs/metrics.md lists them). Reads the counters that readers,
  * writer and kernel keep anyway, as status.h does. No counter falls from one text to the next.
  *
- * The text also suits the parser of node_exporter, which reads the older text format: it has no info and no state set,
- * and no sample has a time.
+ * The text also suits the parser of node_exporter, which reads the older text format. So the text has no info and no
+ * state set, and no sample has a time.
  *
  * Coordinator thread. Allocates; makes no system call.
  */

@@ -34,8 +34,8 @@ static int list_late_cpus(struct weir_recording *recording, struct weir_error *e
     return result < 0 ? weir_error_set_errno(err, result, "cannot list CPUs that are offline") : 0;
 }
 
-/* Tells the plan for the named tasks as of now. weir lists the tasks again when it attaches to them, and then tells who
- * is missing. */
+/* Tells the plan for the named tasks as of now. weir lists the tasks again when it attaches to them, and then tells
+ * which are missing. */
 static int tell_plan(const struct weir_recording *recording, struct weir_error *err)
 {
     const struct weir_record_options *options = recording->options;

@@ -52,8 +52,8 @@ bool weir_snapshots_are_possible(const struct weir_snapshots *snapshots);
  * over when its snapshot is on file. Call once the pipeline runs. */
 void weir_snapshots_begin(struct weir_snapshots *snapshots, struct weir_triggers *triggers);
 
-/* Whether the contents of memory at the end of the recording go to the file. asked: an option wants them there (such as
- * --snapshot-on-exit), or a rotation with a snapshot was taken back. */
+/* Whether the contents of memory at the end of the recording go to the file. asked: an option wants the contents there
+ * (such as --snapshot-on-exit), or a rotation with a snapshot was taken back. */
 bool weir_snapshots_keep_end(const struct weir_snapshots *snapshots, bool asked);
 
 /* Completes the trigger of the present snapshot, which is on file. */

@@ -5,10 +5,10 @@
  *     tracepoint   a raw payload of up to payload_bytes, as of bpf-output or a tracepoint
  *     callchain    8 to 40 user frames
  *     dwarf        user registers and 8 KiB of user stack, as of --call-graph dwarf
- *     aggregate    call chains, of which there are 512 in all: equal samples are merged, as by --aggregate
- *     unwind       as dwarf, a real stack of some 20 frames: all copied stacks of the run are unwound, as by
+ *     aggregate    call chains, of which there are 512 in all. The run merges equal samples, as by --aggregate
+ *     unwind       as dwarf, with a real stack of some 20 frames. The run unwinds all copied stacks, as by
  *                  --call-graph dwarf,unwind
- *     deferred     6 frames of the kernel, and 8 to 40 user frames in a record of their own: both are joined, as by
+ *     deferred     6 frames of the kernel, and 8 to 40 user frames in a record of their own. The run joins both, as by
  *                  --call-graph fp,defer
  *
  * Each kind is an event of its own, as in a recording with several -e. There is at most one producer thread per CPU of

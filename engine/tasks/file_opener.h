@@ -5,7 +5,7 @@
  * The sideband thread notes each file that is mapped, by the number that the table of files gave it (mapped_files.h).
  * A worker asks for a number, and waits at most WEIR_FILE_OPENER_TIMEOUT_MS. One of WEIR_FILE_OPENER_THREADS threads
  * opens the very file that was mapped (mapped_file_id.h), checks its build id where that is known, and hands the
- * descriptor over. A descriptor that nobody waits for any more is closed.
+ * descriptor over. The thread closes a descriptor for which no other thread waits any more.
  *
  * A thread that hangs in a file system hangs alone. No two threads open the same file. While the thread of a file
  * hangs, requests for that file fail at once. free() leaves the thread behind. While all threads hang, every request

@@ -23,7 +23,7 @@
  *
  * Bounds:
  *   - the span is WEIR_MAPPING_HISTORY_SPAN_NS. Chunks reach the stage within seconds (rounds.h), or later while the
- *     output stands still: samples that have waited longer get what has not changed since;
+ *     output stands still: samples that have waited longer get mappings that have not changed since;
  *   - WEIR_MAPPING_LOG_MAX changes in a log: beyond that its older half moves into the maps;
  *   - WEIR_TASK_MAPS_BYTES_MAX of memory in all. Near that, the span is halved as often as needed, down to a second.
  *     A change without room makes its process unknown from that time to its next exec or fork; counted;

@@ -75,7 +75,7 @@ void weir_unwind_supply_note(struct weir_unwind_supply *supply, const struct wei
 /* Ends a look: all records are noted. */
 void weir_unwind_supply_end(struct weir_unwind_supply *supply, uint64_t look);
 
-/* Whether somebody waits for another look. */
+/* Whether a worker waits for another look. */
 bool weir_unwind_supply_is_asked(struct weir_unwind_supply *supply);
 
 /* Notes that a build id was read, and stands in files. Any thread that may read files. */

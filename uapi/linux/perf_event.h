@@ -1,6 +1,6 @@
 /*
- * Stands before the kernel's header of the same name: perf_event_attr has all fields up to Linux 7.1 here, also where
- * the headers of the build are older (those of Debian 12 are of Linux 6.1). All else comes from the kernel's header.
+ * Stands before the kernel's header of the same name. Here perf_event_attr has all fields up to Linux 7.1, also where
+ * the headers of the build are older. (Those of Debian 12 are of Linux 6.1.) All else comes from the kernel's header.
  *
  * attr.size says how much of the structure a kernel reads, and how much of it a file has: format/event_desc.h. So a
  * field that older kernels and consumers do not know costs nothing while it is zero.

@@ -46,11 +46,11 @@ int weir_connect_to(const char *address);
  * message. A request made just before the program ends or crashes is still carried out.
  *
  * As in the kernel, a snapshot replaces the earlier one that these functions, or the equal commands of the control
- * protocol, have taken. It is a file of its own, FILE.TIME, which becomes FILE when the recording ends. weir removes
- * the earlier one once the new one is complete; with --snapshot-keep N it keeps the newest N. Dumps (SIGUSR2,
- * --snapshot-on) are never replaced. Outputs that cannot go on in another file (a stream, -A, --kcore) hold all
- * snapshots, one after the other. With --switch-output and --on-rotate all files stay, or as many as --switch-max-files
- * allows.
+ * protocol, have taken. The snapshot is a file of its own, FILE.TIME. When the recording ends, weir renames it to FILE.
+ * weir removes the earlier one once the new one is complete; with --snapshot-keep N it keeps the newest N. Dumps
+ * (SIGUSR2, --snapshot-on) are never replaced. Outputs that cannot go on in another file (a stream, -A, --kcore) hold
+ * all snapshots, one after the other. With --switch-output and --on-rotate all files stay, or as many as
+ * --switch-max-files allows.
  */
 int weir_snapshot(int weir);
 
@@ -69,7 +69,7 @@ int weir_switch_output(int weir);
 
 /*
  * Sends any command of weir's control protocol ("status", "enable EVENT", ...) and waits for the answer. answer
- * receives the text besides "ack", or the reason of a refusal, as a string cut to its size; it may be NULL with 0
+ * receives the text besides "ack", or the reason of a refusal, as a string cut to its size. answer may be NULL with 0
  * bytes.
  *
  * 0; -EREMOTEIO: weir has refused; -EINVAL: the command is empty, contains a newline, or begins with the minus sign
