@@ -20,7 +20,7 @@ struct weir_unwound_sum { /* the order stands in files */
     uint64_t waits;       /* for mappings that were not known yet */
     uint64_t late;        /* times that weir went on without a file */
     uint64_t malformed;   /* samples that are in the file as the kernel wrote them */
-    uint64_t ends[WEIR_UNWOUND_ENDS]; /* chains by cause */
+    uint64_t ends[WEIR_UNWOUND_ENDS]; /* chains by cause: of `unwound`, and as no_regs of programs of 32 bits */
 };
 
 /* Returns why a chain ends, in words for users: "... reach the outermost frame". */

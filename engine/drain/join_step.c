@@ -32,7 +32,7 @@ struct worker {
     uint32_t generation;   /* of the entries that are in use */
 
     /* Of the present chunk. */
-    uint64_t counts[WEIR_JOIN_COUNTS];
+    struct weir_joined_sum counts;
     uint64_t rest_bytes; /* of the records behind the present one, which are neither joined nor left out yet */
 };
 
@@ -72,8 +72,8 @@ static void note_record(struct worker *worker, const uint8_t *data, uint32_t at,
     const struct weir_sample_layout *layout = &worker->step->record_layout;
     const uint8_t *record = data + at;
     struct weir_sample_id id;
-    worker->counts[WEIR_JOIN_RECORDS]++;
-    worker->counts[WEIR_JOIN_UNUSED]++;
+    worker->counts.records++;
+    worker->counts.unused++;
     if (size < WORDS_AT + layout->trailer_bytes || !weir_sample_id_parse(&id, layout, record, size) ||
         weir_load_u64(record + COUNT_AT) > (size - WORDS_AT - layout->trailer_bytes) / WORD_BYTES)
         return;
@@ -140,26 +140,26 @@ static uint64_t size_with(const struct parts *parts, uint32_t size)
     return size - (parts->gone - parts->head_count - parts->user_count) * WORD_BYTES;
 }
 
-/* Gives the sample the frames of its record, if it is there and the whole has at most `room` bytes. Returns what
- * becomes of the sample. */
-static enum weir_join_count take_frames(struct worker *worker, const uint8_t *data, const struct weir_sample *sample,
-                                        uint64_t cookie, struct parts *parts, uint32_t size, uint64_t room)
+/* Gives the sample the frames of its record, if it is there and the whole has at most `room` bytes. Returns the
+ * count of what becomes of the sample. */
+static uint64_t *take_frames(struct worker *worker, const uint8_t *data, const struct weir_sample *sample,
+                             uint64_t cookie, struct parts *parts, uint32_t size, uint64_t room)
 {
     struct entry *entry = parts->gone == 2 ? find_entry(worker, data, cookie, sample->id.tid) : NULL;
     if (!entry || entry->generation != worker->generation)
-        return WEIR_JOIN_APART;
-    worker->counts[WEIR_JOIN_UNUSED] -= !entry->is_used;
+        return &worker->counts.apart;
+    worker->counts.unused -= !entry->is_used;
     entry->is_used = true;
     struct parts joined = *parts;
     joined.user_count = weir_load_u64(data + entry->at + COUNT_AT);
     joined.user = data + entry->at + WORDS_AT;
     joined.head[joined.head_count++] = (uint64_t)PERF_CONTEXT_USER;
     if (joined.user_count == 0)
-        return WEIR_JOIN_UNREADABLE;
+        return &worker->counts.unreadable;
     if (size_with(&joined, size) > room)
-        return WEIR_JOIN_NO_ROOM;
+        return &worker->counts.no_room;
     *parts = joined;
-    return WEIR_JOIN_JOINED;
+    return &worker->counts.joined;
 }
 
 /* A sample of user space has one frame in any case. */
@@ -209,24 +209,15 @@ static uint32_t take_sample(struct worker *worker, const uint8_t *data, uint32_t
         !split(&sample, &parts, &cookie))
         return 0;
     room = weir_min_u64(room, RECORD_MAX_BYTES);
-    enum weir_join_count became = take_frames(worker, data, &sample, cookie, &parts, size, room);
-    if (became != WEIR_JOIN_JOINED)
+    uint64_t *became = take_frames(worker, data, &sample, cookie, &parts, size, room);
+    if (became != &worker->counts.joined)
         take_own_address(record, &sample, &parts, size, room);
-    worker->counts[WEIR_JOIN_SAMPLES]++;
-    worker->counts[became]++;
+    worker->counts.samples++;
+    ++*became;
     return write_sample(out, record, size, &parts);
 }
 
 /* ---- the step ---- */
-
-static void flush_counts(struct worker *worker)
-{
-    for (unsigned i = 0; i < WEIR_JOIN_COUNTS; i++) {
-        if (worker->counts[i] > 0)
-            atomic_fetch_add_explicit(&worker->step->counts[i], worker->counts[i], memory_order_relaxed);
-        worker->counts[i] = 0;
-    }
-}
 
 static void rewrite(void *state, struct weir_chunk *chunk, bool is_hurried)
 {
@@ -252,7 +243,7 @@ static void rewrite(void *state, struct weir_chunk *chunk, bool is_hurried)
     }
     memcpy(chunk->data, worker->out, to);
     chunk->used = to;
-    flush_counts(worker);
+    weir_step_counts_add(worker->step->counts, &worker->counts, sizeof(worker->counts));
 }
 
 static uint32_t entries_for(uint32_t chunk_bytes)
@@ -325,16 +316,7 @@ void weir_join_step_fini(struct weir_join_step *step)
 
 struct weir_joined_sum weir_join_step_sum(const struct weir_join_step *step)
 {
-    uint64_t counts[WEIR_JOIN_COUNTS];
-    for (unsigned i = 0; i < WEIR_JOIN_COUNTS; i++) /* relaxed: see the header */
-        counts[i] = atomic_load_explicit(&step->counts[i], memory_order_relaxed);
-    return (struct weir_joined_sum){
-        .samples = counts[WEIR_JOIN_SAMPLES],
-        .joined = counts[WEIR_JOIN_JOINED],
-        .apart = counts[WEIR_JOIN_APART],
-        .unreadable = counts[WEIR_JOIN_UNREADABLE],
-        .no_room = counts[WEIR_JOIN_NO_ROOM],
-        .records = counts[WEIR_JOIN_RECORDS],
-        .unused = counts[WEIR_JOIN_UNUSED],
-    };
+    struct weir_joined_sum sum;
+    weir_step_counts_read(step->counts, &sum, sizeof(sum));
+    return sum;
 }

@@ -14,20 +14,18 @@
  * Samples that share a record may need more bytes than their chunk had. So each worker writes to a buffer of a chunk's
  * size and copies the result back. A sample is joined if the rest of the chunk has room behind it in any case.
  *
- * The counts are relaxed: each stands for itself. Workers add to them once per chunk, and any thread may read them.
- *
  * Source: get_perf_callchain() in kernel/events/callchain.c, perf_callchain_deferred_output() in kernel/events/core.c
  * and kernel/unwind/deferred.c of Linux 6.19.
  */
 #ifndef WEIR_ENGINE_DRAIN_JOIN_STEP_H
 #define WEIR_ENGINE_DRAIN_JOIN_STEP_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "engine/drain/chunk_rewriter.h"
 #include "engine/drain/record_walk.h"
+#include "engine/drain/step_counts.h"
 #include "engine/events/event_list.h"
 #include "format/joined_sum.h"
 #include "format/sample_layout.h"
@@ -42,23 +40,12 @@ struct weir_join_step_event {
     bool is_deferred; /* the kernel may defer the user part of its chains */
 };
 
-enum weir_join_count { /* the words of struct weir_joined_sum */
-    WEIR_JOIN_SAMPLES,
-    WEIR_JOIN_JOINED,
-    WEIR_JOIN_APART,
-    WEIR_JOIN_UNREADABLE,
-    WEIR_JOIN_NO_ROOM,
-    WEIR_JOIN_RECORDS,
-    WEIR_JOIN_UNUSED,
-    WEIR_JOIN_COUNTS,
-};
-
 struct weir_join_step {
     struct weir_walk_layout layout;
     struct weir_sample_layout record_layout; /* of the event that the records come from: their trailer */
     unsigned event_count;
     struct weir_join_step_event *events; /* owned; by event */
-    _Atomic uint64_t counts[WEIR_JOIN_COUNTS];
+    WEIR_STEP_COUNTS(struct weir_joined_sum, counts);
 };
 
 /* 0 or -ENOMEM. fini() takes a struct of zeros. */

@@ -15,7 +15,7 @@
 struct worker {
     struct weir_unwind_step *step; /* borrowed; written: its counts only */
     struct weir_unwinder unwinder;
-    uint64_t counts[WEIR_UNWIND_COUNTS]; /* of the present chunk */
+    struct weir_unwound_sum counts; /* of the present chunk */
 
     /* The present chunk. */
     bool is_hurried;
@@ -56,7 +56,7 @@ static int open_file(void *ctx, uint64_t key)
     const struct weir_unwind_source *source = &worker->step->source;
     int fd = may_open(worker) ? source->open(source->ctx, key) : -ETIMEDOUT;
     if (fd == -ETIMEDOUT) {
-        worker->counts[WEIR_UNWIND_COUNT_LATE] += !worker->opens_no_more;
+        worker->counts.late += !worker->opens_no_more;
         worker->opens_no_more = true;
     }
     return fd;
@@ -71,7 +71,7 @@ static void catch_up(struct worker *worker)
     if (worker->has_waited || worker->is_hurried)
         return;
     worker->has_waited = true;
-    worker->counts[WEIR_UNWIND_COUNT_WAITS]++;
+    worker->counts.waits++;
     source->catch_up(source->ctx); /* at its bound of time most is known */
 }
 
@@ -85,15 +85,15 @@ static void make_chain(struct worker *worker, const struct weir_sample *sample, 
     worker->time_ns = sample->id.time;
     if (!weir_unwound_input(sample, layout, &input)) {
         /* Threads of the kernel have no registers, and nothing to unwind. */
-        worker->counts[WEIR_UNWIND_COUNT_ENDS + WEIR_UNWIND_NO_REGS] += sample->user_abi != PERF_SAMPLE_REGS_ABI_NONE;
+        worker->counts.ends[WEIR_UNWIND_NO_REGS] += sample->user_abi != PERF_SAMPLE_REGS_ABI_NONE;
         return;
     }
     input.max_frames = worker->is_hurried ? WEIR_UNWIND_STEP_HURRIED_FRAMES : 0;
     catch_up(worker);
     weir_unwinder_run(&worker->unwinder, &input, &mappings, chain);
-    worker->counts[WEIR_UNWIND_COUNT_UNWOUND]++;
-    worker->counts[WEIR_UNWIND_COUNT_ENDS + chain->end]++;
-    worker->counts[WEIR_UNWIND_COUNT_HURRIED] += worker->is_hurried && chain->end == WEIR_UNWIND_LIMIT;
+    worker->counts.unwound++;
+    worker->counts.ends[chain->end]++;
+    worker->counts.hurried += worker->is_hurried && chain->end == WEIR_UNWIND_LIMIT;
 }
 
 /* Writes the sample to worker->out, in at most `room` bytes, which are at least those of the record: registers and
@@ -106,10 +106,10 @@ static size_t write_sample(struct worker *worker, const uint8_t *record, size_t 
     if (written > room || (written == 0 && chain->count > 0)) {
         size_t too_many = written == 0 ? chain->count : weir_min_u64(chain->count, (written - room) / WORD_BYTES);
         chain->count -= (unsigned)too_many;
-        worker->counts[WEIR_UNWIND_COUNT_CLIPPED]++;
+        worker->counts.clipped++;
         written = weir_unwound_write(worker->out, record, bytes, layout, sample, chain);
     }
-    worker->counts[WEIR_UNWIND_COUNT_FRAMES] += chain->count;
+    worker->counts.frames += chain->count;
     return written;
 }
 
@@ -133,10 +133,10 @@ static size_t take_sample(struct worker *worker, const uint8_t *record, uint32_t
     size_t bad_offset;
     if (!event)
         return 0;
-    worker->counts[WEIR_UNWIND_COUNT_SAMPLES]++;
+    worker->counts.samples++;
     if (weir_sample_parse(&sample, &event->layout, record, size, &bad_offset) < 0 ||
         weir_load_u64(record + sample.user_stack_offset) % WORD_BYTES != 0) {
-        worker->counts[WEIR_UNWIND_COUNT_MALFORMED]++;
+        worker->counts.malformed++;
         return 0;
     }
     make_chain(worker, &sample, &event->layout, &chain);
@@ -144,15 +144,6 @@ static size_t take_sample(struct worker *worker, const uint8_t *record, uint32_t
 }
 
 /* ---- the step ---- */
-
-static void flush_counts(struct worker *worker)
-{
-    for (unsigned i = 0; i < WEIR_UNWIND_COUNTS; i++) {
-        if (worker->counts[i] > 0)
-            atomic_fetch_add_explicit(&worker->step->counts[i], worker->counts[i], memory_order_relaxed);
-        worker->counts[i] = 0;
-    }
-}
 
 static void rewrite(void *state, struct weir_chunk *chunk, bool is_hurried)
 {
@@ -176,7 +167,7 @@ static void rewrite(void *state, struct weir_chunk *chunk, bool is_hurried)
         at += header.size;
     }
     chunk->used = to;
-    flush_counts(worker);
+    weir_step_counts_add(worker->step->counts, &worker->counts, sizeof(worker->counts));
 }
 
 static size_t state_bytes(const void *plan, uint32_t chunk_bytes)
@@ -244,25 +235,10 @@ void weir_unwind_step_fini(struct weir_unwind_step *step)
     *step = (struct weir_unwind_step){.events = NULL};
 }
 
-uint64_t weir_unwind_step_count(const struct weir_unwind_step *step, enum weir_unwind_count count)
-{
-    return atomic_load_explicit(&step->counts[count], memory_order_relaxed);
-}
-
 struct weir_unwound_sum weir_unwind_step_sum(const struct weir_unwind_step *step)
 {
-    struct weir_unwound_sum sum = {
-        .samples = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_SAMPLES),
-        .unwound = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_UNWOUND),
-        .frames = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_FRAMES),
-        .clipped = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_CLIPPED),
-        .hurried = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_HURRIED),
-        .waits = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_WAITS),
-        .late = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_LATE),
-        .malformed = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_MALFORMED),
-    };
     _Static_assert(WEIR_UNWIND_ENDS == WEIR_UNWOUND_ENDS, "each cause has a word in files");
-    for (unsigned end = 0; end < WEIR_UNWIND_ENDS; end++)
-        sum.ends[end] = weir_unwind_step_count(step, WEIR_UNWIND_COUNT_ENDS + end);
+    struct weir_unwound_sum sum;
+    weir_step_counts_read(step->counts, &sum, sizeof(sum));
     return sum;
 }

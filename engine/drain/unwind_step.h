@@ -4,7 +4,7 @@
  * stack takes the frames; frames for which there is no room are clipped.
  *
  * Every sample that goes in comes out. A sample that cannot be unwound keeps the kernel's part of its chain, and one
- * that is malformed passes as it is. The counts below say how many, and why chains end.
+ * that is malformed passes as it is. The counts (format/unwound_sum.h) say how many, and why chains end.
  *
  * Bounds of each chunk, beside those of a sample (unwind/unwinder.h):
  *
@@ -17,13 +17,10 @@
  *
  * Each worker has an unwinder with caches of its own, so that workers share nothing but the counts. The limit for the
  * memory of tables is shared out evenly among them.
- *
- * The counts are relaxed: each stands for itself. Workers add to them once per chunk, and any thread may read them.
  */
 #ifndef WEIR_ENGINE_DRAIN_UNWIND_STEP_H
 #define WEIR_ENGINE_DRAIN_UNWIND_STEP_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +28,7 @@
 #include "base/clock.h"
 #include "engine/drain/chunk_rewriter.h"
 #include "engine/drain/record_walk.h"
+#include "engine/drain/step_counts.h"
 #include "engine/drain/unwind_source.h"
 #include "engine/events/event_list.h"
 #include "format/sample_layout.h"
@@ -50,20 +48,6 @@ struct weir_unwind_step_setup {
     size_t tables_bytes;                       /* limit of the tables of all workers together */
 };
 
-enum weir_unwind_count {
-    WEIR_UNWIND_COUNT_SAMPLES,   /* of events with copied stacks, malformed ones among them */
-    WEIR_UNWIND_COUNT_UNWOUND,   /* samples with user registers of 64 bits */
-    WEIR_UNWIND_COUNT_FRAMES,    /* user frames that are in the file */
-    WEIR_UNWIND_COUNT_CLIPPED,   /* samples that had no room for all frames */
-    WEIR_UNWIND_COUNT_HURRIED,   /* samples whose chains end at WEIR_UNWIND_STEP_HURRIED_FRAMES */
-    WEIR_UNWIND_COUNT_WAITS,     /* calls of source.catch_up */
-    WEIR_UNWIND_COUNT_LATE,      /* chunks that went on without a file: at the bound of time, or in a hurry */
-    WEIR_UNWIND_COUNT_MALFORMED, /* samples that pass as they are */
-    WEIR_UNWIND_COUNT_ENDS,      /* the first of the chains by cause: of samples that are unwound, and of NO_REGS those
-                                  * of 32 bits */
-    WEIR_UNWIND_COUNTS = WEIR_UNWIND_COUNT_ENDS + WEIR_UNWIND_ENDS,
-};
-
 struct weir_unwind_step_event {
     struct weir_sample_layout layout;
     bool is_unwound; /* its samples have copied stacks */
@@ -77,7 +61,7 @@ struct weir_unwind_step {
     size_t worker_tables_bytes;
     unsigned event_count;
     struct weir_unwind_step_event *events; /* owned; by event */
-    _Atomic uint64_t counts[WEIR_UNWIND_COUNTS];
+    WEIR_STEP_COUNTS(struct weir_unwound_sum, counts);
 };
 
 /* 0 or -ENOMEM. fini() takes a struct of zeros. */
@@ -87,9 +71,6 @@ void weir_unwind_step_fini(struct weir_unwind_step *step);
 /* Returns the rewriting step, which borrows `step`. NULL: the memory of a worker without tables can be asked for, and
  * nothing else. */
 struct weir_chunk_rewriter weir_unwind_step_rewriter(const struct weir_unwind_step *step);
-
-/* Returns a count. Any thread. */
-uint64_t weir_unwind_step_count(const struct weir_unwind_step *step, enum weir_unwind_count count);
 
 /* Returns all counts. Any thread. */
 struct weir_unwound_sum weir_unwind_step_sum(const struct weir_unwind_step *step);

@@ -42,14 +42,12 @@ static void take(void *ctx, const struct weir_chunk_stage *stage, const struct w
 
 static bool check(const struct race *race)
 {
-    const struct weir_unwind_step *step = &race->rig.step;
+    const struct weir_unwound_sum counts = weir_unwind_step_sum(&race->rig.step);
     uint64_t ends = 0;
     for (unsigned i = 0; i < WEIR_UNWIND_ENDS; i++)
-        ends += weir_unwind_step_count(step, WEIR_UNWIND_COUNT_ENDS + i);
-    bool balances = race->found == race->made && ends == race->made &&
-                    weir_unwind_step_count(step, WEIR_UNWIND_COUNT_SAMPLES) == race->made &&
-                    weir_unwind_step_count(step, WEIR_UNWIND_COUNT_FRAMES) == race->frames &&
-                    atomic_load(&race->rig.opens) <= 2 * STEP_RACE_WORKERS;
+        ends += counts.ends[i];
+    bool balances = race->found == race->made && ends == race->made && counts.samples == race->made &&
+                    counts.frames == race->frames && atomic_load(&race->rig.opens) <= 2 * STEP_RACE_WORKERS;
     printf("%llu samples, %llu of them came out with %llu frames, %u files opened: %s\n",
            (unsigned long long)race->made, (unsigned long long)race->found, (unsigned long long)race->frames,
            atomic_load(&race->rig.opens), balances ? "holds" : "FAILED");

@@ -46,14 +46,9 @@ static void put(struct unwind_sample sample)
     unwind_rig_append(&chunk, &sample);
 }
 
-static uint64_t count_of(enum weir_unwind_count count)
+static struct weir_unwound_sum counts(void)
 {
-    return weir_unwind_step_count(&rig.step, count);
-}
-
-static uint64_t ends(enum weir_unwind_end cause)
-{
-    return weir_unwind_step_count(&rig.step, WEIR_UNWIND_COUNT_ENDS + cause);
+    return weir_unwind_step_sum(&rig.step);
 }
 
 static void rewrite(bool is_hurried)
@@ -120,7 +115,7 @@ Test(unwind_step, records_of_other_events_and_short_ones_pass_as_they_are)
     rewrite(false);
     cr_expect_eq(chunk.used, used);
     cr_expect_arr_eq(chunk.data, before, used);
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_SAMPLES), 0);
+    cr_expect_eq(counts().samples, 0);
     free(before);
 }
 
@@ -132,9 +127,9 @@ Test(unwind_step, malformed_sample_passes_and_is_counted)
     put(usual);
     rewrite(false);
     uint32_t at = used;
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_SAMPLES), 2);
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_MALFORMED), 1);
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_UNWOUND), 1);
+    cr_expect_eq(counts().samples, 2);
+    cr_expect_eq(counts().malformed, 1);
+    cr_expect_eq(counts().unwound, 1);
     expect(&at, CHAIN(USER, UNWIND_RIG_LEAF, CALLER, OUTERMOST));
 }
 
@@ -150,9 +145,9 @@ Test(unwind_step, thread_of_the_kernel_keeps_its_chain)
     rewrite(false);
     expect(&at, CHAIN(KERNEL, UNWIND_RIG_KERNEL + 1, UNWIND_RIG_KERNEL + 2));
     expect(&at, NULL, 0);
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_SAMPLES), 2);
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_UNWOUND), 0);
-    cr_expect_eq(ends(WEIR_UNWIND_NO_REGS), 0);
+    cr_expect_eq(counts().samples, 2);
+    cr_expect_eq(counts().unwound, 0);
+    cr_expect_eq(counts().ends[WEIR_UNWIND_NO_REGS], 0);
 }
 
 Test(unwind_step, program_of_32_bits_has_no_user_chain)
@@ -164,8 +159,8 @@ Test(unwind_step, program_of_32_bits_has_no_user_chain)
     put(sample);
     rewrite(false);
     expect(&at, CHAIN(KERNEL, UNWIND_RIG_KERNEL + 1));
-    cr_expect_eq(ends(WEIR_UNWIND_NO_REGS), 1);
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_UNWOUND), 0);
+    cr_expect_eq(counts().ends[WEIR_UNWIND_NO_REGS], 1);
+    cr_expect_eq(counts().unwound, 0);
 }
 
 Test(unwind_step, chunk_waits_once_for_mappings)
@@ -178,14 +173,14 @@ Test(unwind_step, chunk_waits_once_for_mappings)
         put(sample);
     rewrite(false);
     cr_expect_eq(atomic_load(&rig.waits), 1);
-    cr_expect_eq(ends(WEIR_UNWIND_NO_MAPPING), 3);
+    cr_expect_eq(counts().ends[WEIR_UNWIND_NO_MAPPING], 3);
     for (unsigned i = 0; i < 3; i++)
         expect(&at, CHAIN(USER, UNWIND_RIG_LEAF));
     chunk.used = 0;
     put(sample);
     rewrite(false);
     cr_expect_eq(atomic_load(&rig.waits), 2);
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_WAITS), 2);
+    cr_expect_eq(counts().waits, 2);
 }
 
 Test(unwind_step, file_that_is_late_is_tried_again_with_the_next_chunk)
@@ -198,14 +193,14 @@ Test(unwind_step, file_that_is_late_is_tried_again_with_the_next_chunk)
         put(sample);
     rewrite(false);
     cr_expect_eq(atomic_load(&rig.opens), 1, "the chunk waits for no second file");
-    cr_expect_eq(ends(WEIR_UNWIND_NO_TABLE), 3);
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_LATE), 1);
+    cr_expect_eq(counts().ends[WEIR_UNWIND_NO_TABLE], 3);
+    cr_expect_eq(counts().late, 1);
     rig.open_error = 0;
     chunk.used = 0;
     put(usual);
     rewrite(false);
     expect(&at, CHAIN(USER, UNWIND_RIG_LEAF, CALLER, OUTERMOST));
-    cr_expect_eq(ends(WEIR_UNWIND_OUTERMOST), 1);
+    cr_expect_eq(counts().ends[WEIR_UNWIND_OUTERMOST], 1);
 }
 
 Test(unwind_step, file_that_cannot_be_opened_is_tried_once)
@@ -219,8 +214,8 @@ Test(unwind_step, file_that_cannot_be_opened_is_tried_once)
         rewrite(false);
     }
     cr_expect_eq(atomic_load(&rig.opens), 1);
-    cr_expect_eq(ends(WEIR_UNWIND_NO_TABLE), 2);
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_LATE), 0);
+    cr_expect_eq(counts().ends[WEIR_UNWIND_NO_TABLE], 2);
+    cr_expect_eq(counts().late, 0);
 }
 
 Test(unwind_step, hurried_chunk_waits_for_nothing)
@@ -233,9 +228,9 @@ Test(unwind_step, hurried_chunk_waits_for_nothing)
     rewrite(true);
     cr_expect_eq(atomic_load(&rig.waits), 0);
     cr_expect_eq(atomic_load(&rig.opens), 0);
-    cr_expect_eq(ends(WEIR_UNWIND_NO_TABLE), 1);
-    cr_expect_eq(ends(WEIR_UNWIND_NO_MAPPING), 1);
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_LATE), 1);
+    cr_expect_eq(counts().ends[WEIR_UNWIND_NO_TABLE], 1);
+    cr_expect_eq(counts().ends[WEIR_UNWIND_NO_MAPPING], 1);
+    cr_expect_eq(counts().late, 1);
 }
 
 Test(unwind_step, hurried_chunk_has_the_innermost_frames_only)
@@ -253,8 +248,8 @@ Test(unwind_step, hurried_chunk_has_the_innermost_frames_only)
     cr_assert_eq(unwind_rig_next(&chunk, &at, &sample), 1);
     cr_expect_eq(sample.frames, 1 + WEIR_UNWIND_STEP_HURRIED_FRAMES);
     expect(&at, CHAIN(USER, UNWIND_RIG_LEAF, CALLER, OUTERMOST));
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_HURRIED), 1);
-    cr_expect_eq(ends(WEIR_UNWIND_LIMIT), 1);
+    cr_expect_eq(counts().hurried, 1);
+    cr_expect_eq(counts().ends[WEIR_UNWIND_LIMIT], 1);
 }
 
 /* A stack of 5 words that never ends. Registers, sizes and stack have the room of 11 words. */
@@ -270,9 +265,9 @@ Test(unwind_step, frames_without_room_are_clipped)
     rewrite(false);
     expect(&at, CHAIN(USER, UNWIND_RIG_LEAF, CALLER, CALLER, CALLER, CALLER, CALLER, CALLER, CALLER, CALLER, CALLER));
     expect(&at, CHAIN(USER, UNWIND_RIG_LEAF, CALLER, OUTERMOST));
-    cr_expect_eq(ends(WEIR_UNWIND_LIMIT), 1);
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_CLIPPED), 1);
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_FRAMES), 10 + 3);
+    cr_expect_eq(counts().ends[WEIR_UNWIND_LIMIT], 1);
+    cr_expect_eq(counts().clipped, 1);
+    cr_expect_eq(counts().frames, 10 + 3);
 }
 
 Test(unwind_step, unwound_sample_has_the_chain_of_kernel_and_user)
@@ -291,10 +286,10 @@ Test(unwind_step, unwound_sample_has_the_chain_of_kernel_and_user)
     expect(&at, CHAIN(USER, UNWIND_RIG_LEAF, CALLER, OUTERMOST));
     cr_expect_eq(at, chunk.used);
     cr_expect_lt(chunk.used, before / 20);
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_SAMPLES), 2);
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_UNWOUND), 2);
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_FRAMES), 6 + 3);
-    cr_expect_eq(ends(WEIR_UNWIND_OUTERMOST), 2);
+    cr_expect_eq(counts().samples, 2);
+    cr_expect_eq(counts().unwound, 2);
+    cr_expect_eq(counts().frames, 6 + 3);
+    cr_expect_eq(counts().ends[WEIR_UNWIND_OUTERMOST], 2);
     cr_expect_eq(atomic_load(&rig.opens), 2);
     cr_expect_eq(atomic_load(&rig.waits), 1, "there may be newer mappings than those that are known");
 }
@@ -309,7 +304,7 @@ Test(unwind_step, mapping_that_comes_late_is_waited_for)
     for (unsigned i = 0; i < 2; i++)
         expect(&at, CHAIN(USER, UNWIND_RIG_LEAF, CALLER, OUTERMOST));
     cr_expect_eq(atomic_load(&rig.waits), 1);
-    cr_expect_eq(ends(WEIR_UNWIND_NO_MAPPING), 0);
+    cr_expect_eq(counts().ends[WEIR_UNWIND_NO_MAPPING], 0);
 }
 
 Test(unwind_step, mappings_are_those_of_the_time_of_the_sample)
@@ -350,11 +345,11 @@ Test(unwind_step, counts_balance_over_many_chunks)
     }
     uint64_t sum = 0;
     for (unsigned i = 0; i < WEIR_UNWIND_ENDS; i++)
-        sum += ends(i);
+        sum += counts().ends[i];
     cr_expect_eq(found, made);
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_SAMPLES), made);
+    cr_expect_eq(counts().samples, made);
     cr_expect_eq(sum + kernel, made);
-    cr_expect_eq(sum - ends(WEIR_UNWIND_NO_REGS), count_of(WEIR_UNWIND_COUNT_UNWOUND));
+    cr_expect_eq(sum - counts().ends[WEIR_UNWIND_NO_REGS], counts().unwound);
 }
 
 /* The unwound samples are what --aggregate merges. */
@@ -405,12 +400,12 @@ Test(unwind_step, chunk_opens_files_for_a_bounded_time)
     rewrite(false);
     expect(&at, CHAIN(USER, UNWIND_RIG_LEAF, CALLER, OUTERMOST));
     cr_expect_eq(atomic_load(&rig.opens), 2);
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_LATE), 0);
+    cr_expect_eq(counts().late, 0);
     chunk.used = 0;
     rig.open_ns++;
     rig.keys_from = 10;
     put(usual);
     rewrite(false);
     cr_expect_eq(atomic_load(&rig.opens), 3, "the second of two files waits");
-    cr_expect_eq(count_of(WEIR_UNWIND_COUNT_LATE), 1);
+    cr_expect_eq(counts().late, 1);
 }

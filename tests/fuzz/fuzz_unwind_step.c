@@ -44,11 +44,6 @@ static void fini(void *object)
     unwind_rig_fini(&fixture->rig);
 }
 
-static uint64_t counted(const struct fixture *fixture, enum weir_unwind_count count)
-{
-    return weir_unwind_step_count(&fixture->rig.step, count);
-}
-
 static void run(void *object, const uint8_t *data, size_t bytes)
 {
     struct fixture *fixture = object;
@@ -64,8 +59,7 @@ static void run(void *object, const uint8_t *data, size_t bytes)
     rig->keys_from += 2;
     rig->open_error = head[1] & 2 ? -ETIMEDOUT : 0;
     unsigned opens = atomic_load(&rig->opens), waits = atomic_load(&rig->waits);
-    uint64_t samples = counted(fixture, WEIR_UNWIND_COUNT_SAMPLES);
-    uint64_t sorted = counted(fixture, WEIR_UNWIND_COUNT_UNWOUND) + counted(fixture, WEIR_UNWIND_COUNT_MALFORMED);
+    const struct weir_unwound_sum from = weir_unwind_step_sum(&rig->step);
 
     struct weir_chunk chunk = {.data = fixture->data, .capacity = CHUNK_BYTES};
     memcpy(chunk.data, data + sizeof(head) + table_bytes, weir_min_u64(rest, CHUNK_BYTES));
@@ -76,8 +70,8 @@ static void run(void *object, const uint8_t *data, size_t bytes)
     weir_assert(chunk.used <= used && record_counts_add(&after, chunk.data, chunk.used) == chunk.used);
     weir_assert(memcmp(&before, &after, sizeof(before)) == 0);
     weir_assert(atomic_load(&rig->opens) - opens <= 2 && atomic_load(&rig->waits) - waits <= 1);
-    samples = counted(fixture, WEIR_UNWIND_COUNT_SAMPLES) - samples;
-    sorted = counted(fixture, WEIR_UNWIND_COUNT_UNWOUND) + counted(fixture, WEIR_UNWIND_COUNT_MALFORMED) - sorted;
+    const struct weir_unwound_sum to = weir_unwind_step_sum(&rig->step);
+    uint64_t samples = to.samples - from.samples, sorted = to.unwound - from.unwound + to.malformed - from.malformed;
     weir_assert(sorted <= samples && samples <= before.of[PERF_RECORD_SAMPLE]);
 }
 
