@@ -25,8 +25,8 @@
 void weir_copy(void *to, const void *from, size_t bytes);
 
 /*
- * Copies bytes that no CPU will read soon. The copy writes whole cache lines of the target past the caches, so that the
- * CPU need not read them from memory first (movntdq of x86-64: Intel SDM volume 1, 10.4.6.2; AMD64 APM volume 1,
+ * Copies bytes that no CPU will read soon. The copy writes whole cache lines of the target past the caches. So the CPU
+ * need not read these lines from memory first (movntdq of x86-64: Intel SDM volume 1, 10.4.6.2; AMD64 APM volume 1,
  * 5.4.3). Where a call begins or ends within a line, that part of the line is written as weir_copy() writes it.
  * Machines without such a store, and builds with a sanitizer, write everything as weir_copy() does. This thread reads
  * back what it has written; weir_copy_fence() comes before another thread may read the target.

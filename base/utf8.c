@@ -34,8 +34,8 @@ uint32_t weir_utf8_number(const uint8_t *text, size_t length)
     return number;
 }
 
-/* The characters of Unicode that end lines or turn the direction of those behind them, which show other text than
- * there is: LINE and PARAGRAPH SEPARATOR, and Bidi_Control of PropList.txt. */
+/* Characters of Unicode that can make a terminal show other text than there is. They end lines or turn the direction of
+ * later characters: LINE and PARAGRAPH SEPARATOR, and Bidi_Control of PropList.txt. */
 static bool turns_text(uint32_t number)
 {
     return number == 0x061c || number == 0x200e || number == 0x200f || (number >= 0x2028 && number <= 0x202e) ||

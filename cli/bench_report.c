@@ -1,4 +1,4 @@
-/* What `weir bench drain` prints. Pure; any thread. */
+/* The report that `weir bench drain` prints. Pure; any thread. */
 #include "cli/bench_report.h"
 
 #include <errno.h>

@@ -256,7 +256,7 @@ static int show(const struct storm *storm, const struct weir_print *print)
     return weir_answer_text(print, &text);
 }
 
-/* Refuses what no recorder could do. 0 or -errno with err. */
+/* Refuses a load whose events this user may not record. 0 or -errno with err. */
 static int check_events(const struct weir_storm_case *what, struct weir_error *err)
 {
     if (what->kind != WEIR_STORM_LOAD_SYSCALLS || access(TRACEPOINT, R_OK) == 0)

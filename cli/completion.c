@@ -1,4 +1,4 @@
-/* What the completion scripts of all shells have in common. Pure; any thread. */
+/* The common part of the completion scripts of all shells. Pure; any thread. */
 #include "cli/completion.h"
 
 #include <ctype.h>

@@ -17,7 +17,8 @@
 #include "engine/events/call_graph.h"
 #include "format/text_out.h"
 
-/* Options that exclude each other: what is asked for in a later place puts the other of an earlier one out of force. */
+/* Options that exclude each other: an option in a later place puts the other option of an earlier place out of
+ * force. */
 static const char *const rivals[][2] = {
     {"freq", "count"},          {"all-kernel", "all-user"}, {"branch-any", "branch-filter"},
     {"memory", "overwrite"},    {"append", "force"},        {"snapshot-keep", "switch-max-files"},
@@ -141,7 +142,7 @@ static bool is_overruled(const struct application *to, const struct weir_option 
 
 /* ---- from an entry to its row ---- */
 
-/* Keeps what is in force, or would be, for weir_config_print(). */
+/* Keeps the entries that are in force, or would be, for weir_config_print(). */
 static int note(const struct application *to, const struct weir_config_entry *entry, const struct weir_option *option,
                 bool negated, const char *value)
 {

@@ -17,7 +17,7 @@
 void weir_help_text(struct weir_buf *text, const struct weir_command *command, const char *const *words);
 void weir_help_overview(struct weir_buf *text, const struct weir_command *const *commands, size_t count);
 
-/* The same of the commands of a group ("bench"): those whose names begin with its word. */
+/* Appends the overview of the commands of a group ("bench"): those whose names begin with its word. */
 void weir_help_group(struct weir_buf *text, const char *group, const struct weir_command *const *commands,
                      size_t count);
 

@@ -1,4 +1,4 @@
-/* Lines as those of perf list, so that what reads them reads these, too. */
+/* Lines as those of perf list, so that programs that read perf's lines read these, too. */
 #include "cli/list_report.h"
 
 #include <stdio.h>

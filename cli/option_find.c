@@ -1,6 +1,6 @@
 /*
- * Which row of a table was meant: by whole name, letter or abbreviation; and what is said when there is none, of which
- * the nearest name, a missing dash and what only perf has are part. Pure; any thread.
+ * Finds the row of a table that the user means, by whole name, letter or abbreviation. If there is none, words the
+ * error: it names the nearest name, a missing dash, or an option that only perf has. Pure; any thread.
  */
 #include "cli/option_internal.h"
 

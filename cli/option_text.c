@@ -20,7 +20,7 @@ __attribute__((format(printf, 2, 3))) static void append(char text[WEIR_OPTION_T
     va_end(args);
 }
 
-/* The ends of whole types by their powers: nobody recognizes 9223372036854775807. */
+/* The ends of whole types by their powers, because no reader recognizes 9223372036854775807. */
 static void format_number(uint64_t number, char text[WEIR_SIZE_TEXT_BYTES])
 {
     if (number == UINT64_MAX)

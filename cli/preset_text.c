@@ -22,7 +22,7 @@ static void start_line(struct lines *lines)
     lines->column = INDENT;
 }
 
-/* Appends what is not to be broken. */
+/* Appends words that stay on one line. */
 static void add(struct lines *lines, const char *words)
 {
     size_t length = strlen(words);

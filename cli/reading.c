@@ -1,4 +1,4 @@
-/* What commands that read a recording have in common. Main thread. */
+/* The common part of commands that read a recording. Main thread. */
 #include "cli/reading.h"
 
 #include "cli/exit_status.h"

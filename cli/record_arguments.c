@@ -1,4 +1,4 @@
-/* The arguments of `weir record`: their defaults, and the end of what they own. Main thread. */
+/* The arguments of `weir record`: their defaults, and the release of the objects that they own. Main thread. */
 #include "cli/record_arguments.h"
 
 #include <stdlib.h>

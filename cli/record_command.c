@@ -38,7 +38,7 @@ _Static_assert(WEIR_VALUE_FREQ_MAX == WEIR_RECORD_FREQ_MAX, "\"max\" must reach 
 
 #define PPM_PER_PERCENT 10000.0
 
-/* Adds what only the running program knows. */
+/* Adds facts that only the running program knows. */
 static void complete_options(struct weir_record_options *options, const struct weir_invocation *invocation,
                              const struct weir_notice_sink *notices)
 {
@@ -106,7 +106,7 @@ static int record(struct weir_record_arguments *arguments, struct weir_print *pr
     weir_record_status_end(&shown);
     arguments->options.watch = NULL;
 
-    /* A failure at the end leaves a file with what was good. */
+    /* A failure at the end leaves a file with the good part of the recording. */
     if (result.file_bytes > 0)
         print_report(print, &arguments->options, &result);
     if (code < 0 && err.code == 0)
@@ -136,7 +136,7 @@ static int record(struct weir_record_arguments *arguments, struct weir_print *pr
     return status;
 }
 
-/* As perf: what is piped into a reader is for that reader, unless it is to become files. */
+/* As perf: with a pipe as stdout, weir streams to the process at its end, unless the output is to become files. */
 static void choose_output(struct weir_record_arguments *arguments)
 {
     struct weir_record_options *options = &arguments->options;
@@ -228,7 +228,7 @@ static void origins_fini(struct origins *origins)
     weir_config_set_fini(&origins->set);
 }
 
-/* Adds what the configuration files say to the arguments from the command line. 0 or -errno with err. */
+/* Adds the entries of the configuration files to the arguments from the command line. 0 or -errno with err. */
 static int configure(struct weir_record_arguments *arguments, struct origins *origins,
                      const struct weir_notice_sink *notices, struct weir_error *err)
 {
@@ -322,8 +322,9 @@ static int parse_behind_presets(struct weir_record_arguments *arguments, const s
 
 int weir_record_main(const struct weir_invocation *invocation)
 {
-    /* One before or after the recording is no trigger, and whoever sends it cannot know when that begins: first of all,
-     * the more so as tracepoints by pattern take a while to be looked up. The others are read all the same. */
+    /* A SIGUSR2 before or after the recording is no trigger, and its sender cannot know when the recording begins. So
+     * this call comes first of all, the more so as the look-up of tracepoints by pattern takes a while. During the
+     * recording SIGUSR2 is blocked, so weir reads it all the same. */
     signal(SIGUSR2, SIG_IGN);
     struct weir_record_arguments arguments;
     struct origins origins = {0};

@@ -115,7 +115,7 @@ int weir_record_options_parse(struct weir_record_arguments *arguments, char *con
     return result;
 }
 
-/* What the options name, and what the command line knows beside them. */
+/* The names in the options, and facts that the command line knows beside them. */
 static struct weir_modes modes_of(const struct weir_record_arguments *arguments)
 {
     struct weir_modes modes = weir_record_modes(&arguments->options);

@@ -240,7 +240,7 @@ static void append_snapshots(struct weir_buf *text, const struct weir_record_res
                         result->replaced_snapshots, result->replaced_samples);
 }
 
-/* What was evicted is not lost: nobody has asked for it. */
+/* Evicted samples are not lost: no snapshot has asked for them. */
 static void append_evicted(struct weir_buf *text, const struct weir_record_result *result)
 {
     uint64_t left = weir_min_u64(result->left_samples, result->evicted_samples);
@@ -338,7 +338,7 @@ void weir_report_closing(struct weir_buf *text, const struct weir_record_result 
                         result->discarded_bytes);
 }
 
-/* What a thread compresses in a second of its own time. */
+/* The bytes that a thread compresses in a second of its own time. */
 static void append_compression(struct weir_buf *text, const struct weir_record_result *result)
 {
     if (result->compressed_in_bytes == 0)

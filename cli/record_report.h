@@ -20,7 +20,7 @@
 /* What the lines depend on, beside the result. */
 struct weir_report_context {
     const char *output_path;
-    bool is_stream; /* what is written is waited for by a reader, not by a disk */
+    bool is_stream; /* a consumer waits for the output, not a disk */
     bool stamped;   /* the files have their times in their names */
 };
 

@@ -1,4 +1,4 @@
-/* Rows of `weir record`: the output, and what is said about it. Main thread. */
+/* Rows of `weir record`: the output, and messages about it. Main thread. */
 #include "cli/record_rows_internal.h"
 
 #include <errno.h>

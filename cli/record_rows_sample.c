@@ -1,4 +1,4 @@
-/* Rows of `weir record`: what samples and files hold. Main thread. */
+/* Rows of `weir record`: the contents of samples and files. Main thread. */
 #include "cli/record_rows_internal.h"
 
 #include "cli/sample_arguments.h"

@@ -1,4 +1,4 @@
-/* Rows of `weir record`: what is recorded: targets. Main thread. */
+/* Rows of `weir record`: the targets of the recording. Main thread. */
 #include "cli/record_rows_internal.h"
 
 #include "cli/target_options.h"

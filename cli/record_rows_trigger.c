@@ -1,4 +1,4 @@
-/* Rows of `weir record`: what may be asked of a recording while it runs. Main thread. */
+/* Rows of `weir record`: requests to a running recording. Main thread. */
 #include "cli/record_rows_internal.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* What the commands that size and drain rings have in common. Main thread. */
+/* The common part of the commands that size and drain rings. Main thread. */
 #include "cli/ring_options.h"
 
 #include <errno.h>

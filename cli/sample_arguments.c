@@ -1,6 +1,6 @@
 /*
- * Options of `weir record` about samples and synthesis: from their text to the arguments. What may be given once, and
- * what repeats, is as perf 6.1 has it. Main thread.
+ * Options of `weir record` about samples and synthesis: from their text to the arguments. As in perf 6.1, some options
+ * may stand once and others may repeat. Main thread.
  */
 #include "cli/sample_arguments.h"
 

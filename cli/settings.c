@@ -1,4 +1,4 @@
-/* The list of what was asked for. Any thread. */
+/* The list of the settings that a command was given. Any thread. */
 #include "cli/settings.h"
 
 #include <errno.h>

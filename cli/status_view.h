@@ -1,7 +1,7 @@
 /*
- * The status of a recording as its reader sees it: the members of docs/json.md, "status", taken from the line of JSON.
- * Any program may have written the line. A field that is missing or of another type counts as 0. A line that is no
- * object is refused. Pure; any thread.
+ * The status of a recording for a program that shows it: the members of docs/json.md, "status", taken from the line of
+ * JSON. Any program may have written the line. A field that is missing or of another type counts as 0. A line that is
+ * no object is refused. Pure; any thread.
  */
 #ifndef WEIR_CLI_STATUS_VIEW_H
 #define WEIR_CLI_STATUS_VIEW_H

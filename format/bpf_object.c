@@ -83,7 +83,7 @@ int weir_bpf_program_info(int fd, struct bpf_prog_info *info)
 
 /* ---- programs ---- */
 
-/* What an array takes of an image, with the padding behind it. */
+/* The bytes that an array takes of an image, with the padding behind it. */
 static uint64_t array_bytes(const struct bpf_prog_info *info, size_t array)
 {
     uint64_t entry = arrays[array].entry ? load_u32(info, arrays[array].entry) : arrays[array].entry_bytes;
@@ -103,7 +103,7 @@ static uint64_t all_array_bytes(const struct bpf_prog_info *info)
     return bytes;
 }
 
-/* Counts and addresses for the second call: what the first one counted goes to data. */
+/* Counts and addresses for the second call: the arrays that the first call has counted go to data. */
 static void ask_for_arrays(struct bpf_prog_info *wanted, const struct bpf_prog_info *counted, uint8_t *data)
 {
     *wanted = (struct bpf_prog_info){0};
@@ -120,8 +120,8 @@ static void ask_for_arrays(struct bpf_prog_info *wanted, const struct bpf_prog_i
     }
 }
 
-/* Replaces addresses by offsets. Returns a bit for each array that the kernel has filled; it hides arrays that the
- * caller may not see by a count or an address of 0. */
+/* Replaces addresses by offsets. Returns a bit for each array that the kernel has filled. The kernel hides arrays that
+ * the caller may not see by a count or an address of 0. */
 static uint64_t place_arrays(struct bpf_prog_info *info, const struct bpf_prog_info *counted)
 {
     uint64_t present = 0, offset = 0;

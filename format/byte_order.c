@@ -104,8 +104,8 @@ void weir_byte_order_turn_words(void *data, size_t bytes)
 }
 
 /*
- * Compilers give bit fields the lowest bits of a word first, and with the other byte order the highest. value: the
- * word, turned. widths: bits of the fields, in order; single bits follow a zero.
+ * Compilers give bit fields the lowest bits of a word first. With the other byte order they give the highest bits
+ * first. value: the word, turned. widths: bits of the fields, in order; single bits follow a zero.
  */
 static uint64_t mirror_fields(uint64_t value, const uint8_t *widths)
 {
@@ -174,7 +174,7 @@ void weir_byte_order_turn_attr(uint8_t *attr, size_t bytes)
 
 /* ---- features ---- */
 
-/* By the layout of format/feature_text.h: %u, %U, %s, and {...} as often as the u32 before it says. Returns what stands
+/* By the layout of format/feature_text.h: %u, %U, %s, and {...} as often as the u32 before it says. Returns the place
  * behind the layout or its closing brace. */
 static const char *turn_layout(struct turner *turner, const char *layout) // NOLINT(misc-no-recursion)
 {
@@ -442,7 +442,8 @@ static void turn_attr_record(uint8_t *record, size_t bytes)
     turn_u64s(&turner, turner.left / sizeof(uint64_t));
 }
 
-/* What follows the type of a CPU map: a list of u16, a mask of u32 or u64 words, or a range (format/cpu_map_text.h).
+/* The bytes behind the type of a CPU map: a list of u16, a mask of u32 or u64 words, or a range
+ * (format/cpu_map_text.h).
  */
 static void turn_cpus(struct turner *turner, uint16_t type)
 {
@@ -462,7 +463,7 @@ static void turn_cpus(struct turner *turner, uint16_t type)
     }
 }
 
-/* What stands behind the type and the id of an EVENT_UPDATE. */
+/* The bytes behind the type and the id of an EVENT_UPDATE. */
 static void turn_update(struct turner *turner, uint64_t type)
 {
     if (type == WEIR_EVENT_UPDATE_SCALE)

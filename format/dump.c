@@ -31,8 +31,8 @@ static int read_trace(struct dump *dump)
     return result == -ENOMEM ? result : 0;
 }
 
-/* What the records' text depends on, as far as it is new: a stream may bring some of it between any two records, and
- * as often as it likes. 0, or -ENOMEM with err. */
+/* The state on which the text of records depends, as far as it is new. A stream may bring such state between any two
+ * records, and as often as it likes. 0, or -ENOMEM with err. */
 static int describe(struct dump *dump, struct weir_error *err)
 {
     struct weir_perf_input *input = &dump->input;

@@ -1,6 +1,6 @@
 /*
- * Symbols of ELF files. libelf finds the tables and checks their bounds against the file; what it would read into
- * memory is bounded here before. Any thread.
+ * Symbols of ELF files. libelf finds the tables and checks their bounds against the file; this module bounds the bytes
+ * that libelf would read into memory. Any thread.
  *
  * A debug file has the symbols and the addresses of its program, but not its offsets: segments are of the program.
  */

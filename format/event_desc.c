@@ -10,7 +10,7 @@
 #include "base/bits.h"
 #include "format/perf_file.h"
 
-/* What is written of an attr is the kernel's structure up to one of the published sizes. */
+/* weir writes of an attr the kernel's structure up to one of the published sizes. */
 _Static_assert(sizeof(struct perf_event_attr) == PERF_ATTR_SIZE_VER9, "perf_event_attr");
 WEIR_FIELD_AT(struct perf_event_attr, size, 4);
 WEIR_FIELD_AT(struct perf_event_attr, config, 8);

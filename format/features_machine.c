@@ -78,7 +78,8 @@ bool weir_feature_append_cpuid(struct weir_buf *out, const struct weir_features_
     return append_text(out, input->machine->cpuid);
 }
 
-/* Readers index CPU_TOPOLOGY's per-CPU part by CPU number up to NRCPUS' first word, so no online CPU may lie above. */
+/* Consumers index CPU_TOPOLOGY's per-CPU part by CPU number up to NRCPUS' first word, so no online CPU may lie
+ * above. */
 static uint32_t cpus_available(const struct weir_machine *machine)
 {
     uint32_t available = machine->cpus_available;

@@ -143,7 +143,7 @@ static int compare_ids(const void *a, const void *b)
 }
 
 /*
- * Searches the unsorted ids one by one, until that has cost about as much as sorting all ids does: a stream may bring
+ * Searches the unsorted ids one by one, until the search has cost about as much as sorting all ids. A stream may bring
  * one more id between any two records.
  */
 static const struct weir_input_id *find_id(struct weir_input_events *events, uint64_t id)

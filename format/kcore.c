@@ -133,7 +133,7 @@ static int note_lines(struct weir_kcore_symbols *symbols, int fd,
     return lines.error;
 }
 
-/* Copies the file, and notes what its lines say. */
+/* Copies the file, and notes the facts in its lines. */
 static int take_text(struct copying *copying, const char *name, bool is_needed,
                      void (*note)(struct weir_kcore_symbols *symbols, const char *line), struct weir_error *err)
 {

@@ -7,7 +7,7 @@
  *             where stacks were unwound or call chains deferred: u32 number of words and the words of struct
  *             weir_unwound_sum, then in the same way struct weir_joined_sum. 0 words mean no such sum
  *
- * Readers trust no byte: each count is checked against the bytes that are there.
+ * Consumers trust no byte: they check each count against the bytes that are there.
  */
 #include "format/ledger_record.h"
 

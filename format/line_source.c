@@ -13,7 +13,8 @@ void weir_line_source_init(struct weir_line_source *lines, int fd, char *data, s
     *lines = (struct weir_line_source){.fd = fd, .data = data, .bytes = bytes};
 }
 
-/* Moves what is left to the front and reads behind it; false when nothing came. One byte stays free for the zero. */
+/* Moves the remaining bytes to the front and reads behind them; false when nothing came. One byte stays free for the
+ * zero. */
 static bool fill(struct weir_line_source *lines)
 {
     if (lines->at_end)
@@ -37,7 +38,7 @@ static bool fill(struct weir_line_source *lines)
     return true;
 }
 
-/* Returns what was read and not yet returned, as one line. */
+/* Returns the bytes that were read and not yet returned, as one line. */
 static char *take_rest(struct weir_line_source *lines)
 {
     char *line = lines->data + lines->begin;

@@ -1,7 +1,7 @@
 /*
- * The record that tells of merged samples (`weir record --aggregate`). In a file with this record a sample stands for
- * as many samples as its WEIGHT says, and its PERIOD is the sum of their periods. It stands at the beginning of each
- * file, before any sample.
+ * The record that tells of merged samples (`weir record --aggregate`). In a file with this record the WEIGHT of a
+ * sample says for how many samples it stands. Its PERIOD is the sum of their periods. The record stands at the
+ * beginning of each file, before any sample.
  *
  * As the records of the timeline it is an EVENT_UPDATE of a type that consumers do not know, and so skip. It names no
  * event. Layout: docs/format.md, "Merged samples". Pure.

@@ -105,8 +105,8 @@ static int check_parts(const char *path, unsigned number, struct weir_error *err
     return -ENOENT;
 }
 
-/* Opens a file of a directory. A FIFO there would be waited for, and a device do who knows what: nobody has named it.
- * A descriptor; or -errno, -EINVAL of what is no file. */
+/* Opens a file of a directory. weir would wait for a FIFO there, and a device could have any effect. The user has named
+ * neither. A descriptor; or -errno, -EINVAL of what is no file. */
 static int open_in_directory(const char *name)
 {
     struct stat status;
@@ -286,8 +286,8 @@ int weir_perf_input_next_part(struct weir_perf_input *input, struct weir_error *
     return result < 0 ? result : 1;
 }
 
-/* Damage in the data. `weir recover` takes a directory whole, and neither a stream, nor standard input, nor what is of
- * another byte order. */
+/* Damage in the data. `weir recover` takes a directory whole. It takes neither a stream, nor standard input, nor a
+ * recording of another byte order. */
 static void hint_at_recovery(const struct weir_perf_input *input, struct weir_error *err)
 {
     if (input->is_foreign)

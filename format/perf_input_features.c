@@ -1,6 +1,6 @@
 /*
- * Which features a recording has, and their payloads: from the sections of a file, or from what a pipe has brought so
- * far. One thread.
+ * Which features a recording has, and their payloads: from the sections of a file, or from the records that a pipe has
+ * brought so far. One thread.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -47,7 +47,7 @@ static int fail_section(const struct weir_perf_input *input, const char *name, u
                           input->source.path, name, at, section->offset, section->size, what);
 }
 
-/* Data whose size nobody has written yet is all that follows. */
+/* Data whose size no recorder has written yet reaches to the end of the file. */
 static bool overlaps_data(const struct weir_perf_section *section, const struct weir_perf_section *data)
 {
     uint64_t data_bytes = data->size ? data->size : INT64_MAX - data->offset;
@@ -84,7 +84,7 @@ static int check_header(const struct weir_perf_input *input, struct weir_error *
     return 0;
 }
 
-/* Where the data ends, and whether somebody finished the file. */
+/* Where the data ends, and whether a recorder finished the file. */
 static void find_data_end(struct weir_perf_input *input)
 {
     const struct weir_perf_header *header = &input->header;
@@ -199,7 +199,7 @@ static void take_cut_ones(struct weir_perf_input *input, const uint64_t features
     }
 }
 
-/* The same where the header has no table: then nobody has finished the file. */
+/* Takes the early features where the header has no table, because no recorder has finished the file. */
 static void take_early(struct weir_perf_input *input, const uint64_t features[4],
                        const struct weir_perf_section table[WEIR_FEATURE_BITS])
 {

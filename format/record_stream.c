@@ -264,7 +264,7 @@ static int expand(struct weir_record_stream *stream, struct weir_error *err)
     return written > 0;
 }
 
-/* As next, of what is being decompressed. */
+/* As next, of the bytes that are being decompressed. */
 static int next_expanded(struct weir_record_stream *stream, struct weir_record_view *record, struct weir_error *err)
 {
     for (;;) {

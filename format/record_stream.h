@@ -67,8 +67,8 @@ int weir_record_stream_init(struct weir_record_stream *stream, const struct weir
                             uint64_t end);
 void weir_record_stream_fini(struct weir_record_stream *stream); /* NULL and zeroed ones are allowed */
 
-/* Returns the number of bytes behind the last returned record and its payload, up to the end of the stretch, and in a
- * file not beyond the file's end. */
+/* Returns the number of bytes behind the last returned record and its payload, up to the end of the stretch. In a file,
+ * counts no byte beyond the file's end. */
 uint64_t weir_record_stream_room(const struct weir_record_stream *stream);
 
 /*

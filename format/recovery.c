@@ -224,7 +224,7 @@ static int make_features(struct planner *planner, struct weir_error *err)
     static const struct weir_machine nothing = {0};
     struct weir_buf built = WEIR_BUF_INIT;
     uint64_t bits[4] = {0};
-    /* What the recorder has said of its machine is all that is said of it. */
+    /* Where the recorder has described its machine, the new file has no other description. */
     bool is_here = planner->recovery->is_same_boot && planner->options->machine && !planner->input.has_early_features;
     const struct weir_features_input input = {
         .machine = is_here ? planner->options->machine : &nothing,
@@ -300,7 +300,7 @@ static int build_tail(struct planner *planner, uint64_t at, uint64_t *records_en
     return fail(planner, weir_buf_error(tail), err);
 }
 
-/* What a file that was never finished lacks. After describe_events(). */
+/* The parts that an unfinished file lacks. After describe_events(). */
 static int complete(struct planner *planner, struct weir_error *err)
 {
     struct weir_error why = {0};
@@ -481,7 +481,7 @@ static int plan(struct planner *planner, struct weir_error *err)
 {
     struct weir_recovery *recovery = planner->recovery;
     const struct weir_perf_input *input = &planner->input;
-    /* The data may go on behind what the last checkpoint says. */
+    /* The data may go on behind the size of the last checkpoint. */
     if (input->is_unfinished)
         planner->input.stream.end = input->source.file_bytes;
     int result = weir_scan_run(&planner->scan, &planner->input, input->is_unfinished, err);

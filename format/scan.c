@@ -166,8 +166,8 @@ static bool may_be_set(const struct perf_event_attr *attr)
     return attr->use_clockid && (attr->clockid == CLOCK_REALTIME || attr->clockid == CLOCK_TAI);
 }
 
-/* Whether the header names the record's id. Its event was found without it where there is only one, or no ids: then
- * it may be any, and a table of them would grow with the file. */
+/* Whether the header names the record's id. Where a recording has only one event, or no ids, the event was found
+ * without the id. The id may then be any number, and a table of ids would grow with the file. */
 static bool is_named(struct weir_perf_input *input, const struct scanned *record)
 {
     bool is_found_by_id = record->event && input->events.count > 1 && input->events.id_count > 0;
@@ -190,13 +190,13 @@ static bool is_of_samples(struct weir_perf_input *input, const struct scanned *r
     }
 }
 
-/* What came out of one ring, as a number of its own; 0: nobody knows. Where records have no ids it is that of the CPU,
- * of which samples and side records may have a ring each. An event that is inherited has no ring that goes from one CPU
- * to another (perf_mmap(), kernel/events/core.c). */
+/* The records of one ring, under a number of their own; 0: unknown. Where records have no ids it is that of the CPU, of
+ * which samples and side records may have a ring each. An event that is inherited has no ring that goes from one CPU to
+ * another (perf_mmap(), kernel/events/core.c). */
 static uint64_t ring_of(struct weir_perf_input *input, const struct scanned *record)
 {
     if (record->fields & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ID))
-        /* Without an id it is a record that a recorder has repeated at the start of a file, for what comes later. */
+        /* A record without an id is one that a recorder has repeated at the start of a file, for later records. */
         return record->id.id != 0 && is_named(input, record) ? record->id.id : 0;
     bool is_of_cpu = input->events.count == 1 && record->event->attr.inherit && (record->fields & PERF_SAMPLE_CPU) &&
                      record->id.cpu < WEIR_CPU_LIMIT;

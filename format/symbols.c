@@ -51,8 +51,8 @@ static int compare(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* A symbol without a length ends where the next one starts. Between the kernel and a module, and behind the last
- * symbol, nobody knows the end: it is taken to be in the next page. */
+/* A symbol without a length ends where the next one starts. The last symbol of the kernel, of the modules and of all
+ * has no known end. weir takes the end to be in the next page. */
 static void fill_ends(struct weir_symbols *symbols)
 {
     struct weir_symbol *items = symbols->items;

@@ -182,7 +182,7 @@ static void crew_work(struct crew_member *crew, int count)
     }
 }
 
-/* Frees the workers and sums up what they counted. */
+/* Frees the workers and sums up their counts. */
 static void crew_dismiss(struct crew_member *crew, int count, struct weir_synth_counts *sum)
 {
     pid_t first_timed_out = 0;

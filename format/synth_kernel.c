@@ -40,7 +40,7 @@
 
 const char *const weir_kernel_symbol_names[WEIR_SYMBOL_COUNT] = {"_text", "_stext", "_edata", "_etext"};
 
-/* What the records are made from. */
+/* The facts from which the records are made. */
 struct kernel_scan {
     const struct weir_synth_options *options; /* borrowed */
     const char *proc_root;                    /* borrowed */

@@ -100,7 +100,7 @@ static int emit_task(struct weir_synth_worker *worker, pid_t pid, pid_t tid, pid
     return 0;
 }
 
-/* Those of the process hold for all its threads, as with perf. What cannot be read is 0. */
+/* Those of the process hold for all its threads, as with perf. A number that cannot be read is 0. */
 static void read_namespaces(struct weir_synth_worker *worker, pid_t pid)
 {
     static const char *const names[WEIR_NAMESPACES] = {"net", "uts", "ipc", "pid", "user", "mnt", "cgroup"};

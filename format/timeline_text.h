@@ -1,6 +1,6 @@
 /*
- * The timeline of a recording as a table or as JSON (docs/json.md): for `weir info --timeline`, and for readers of
- * records that want its JSON. One thread; allocates.
+ * The timeline of a recording as a table or as JSON (docs/json.md): for `weir info --timeline`, and for programs that
+ * want the timeline's JSON. One thread; allocates.
  */
 #ifndef WEIR_FORMAT_TIMELINE_TEXT_H
 #define WEIR_FORMAT_TIMELINE_TEXT_H

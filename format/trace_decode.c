@@ -200,7 +200,7 @@ static void append_value(const struct tep_format_field *field, const uint8_t *da
     }
 }
 
-/* Appends the fields of a list behind `between`. Returns what stands before the next field. */
+/* Appends the fields of a list behind `between`. Returns the text before the next field. */
 static const char *append_fields(const struct tep_format_field *fields, const char *between, const uint8_t *raw,
                                  size_t bytes, bool is_json, struct weir_buf *out)
 {

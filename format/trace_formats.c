@@ -72,7 +72,7 @@ static void replace_tabs(char *text)
     }
 }
 
-/* What tep cannot parse it does not know: it is shown as bytes. */
+/* tep does not know a format that it cannot parse. Samples of that format are shown as bytes. */
 static void parse_format(struct tep_handle *tep, const struct weir_trace_format *format, char *scratch)
 {
     memcpy(scratch, format->text, format->bytes);
@@ -81,7 +81,8 @@ static void parse_format(struct tep_handle *tep, const struct weir_trace_format 
     tep_parse_event(tep, scratch, format->bytes, format->system);
 }
 
-/* In the child: a byte for each format that was survived. What kills it must not be seen, nor take long. */
+/* In the child: a byte for each format that was survived. A crash of the child leaves no core and no report, and its
+ * CPU time is limited. */
 static void try_formats(struct tep_handle *tep, const struct weir_trace_format *formats, size_t count, char *scratch,
                         int fd)
 {

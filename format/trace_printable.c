@@ -91,7 +91,7 @@ static bool evaluate_quotient(const struct sample *sample, const struct tep_prin
     return true;
 }
 
-/* What libtraceevent makes of the forms in which lengths are given; false: another form. */
+/* The way in which libtraceevent reads the forms of lengths; false: another form. */
 static bool evaluate(const struct sample *sample, const struct tep_print_arg *arg, unsigned depth, uint64_t *value)
 {
     char *end;
@@ -209,8 +209,9 @@ static bool is_safe_argument(const struct sample *sample, const struct tep_print
 
 /* ---- the format ---- */
 
-/* A conversion at its '%'; *arg moves behind what it takes. A length from the sample is one of a text ("%.*s"): a
- * width would be filled, and what is negative has libtraceevent call printf(3) without it. */
+/* A conversion at its '%'; *arg moves behind what it takes. A length from the sample may only be that of a text
+ * ("%.*s"), because printf(3) would fill a width. For a negative length libtraceevent calls printf(3) without the
+ * length. */
 static bool is_safe_conversion(const struct sample *sample, const char *at, const struct tep_print_arg **arg)
 {
     bool takes_length = false;

@@ -335,7 +335,7 @@ static void check_aux_index(struct verdicts *verdicts, const struct weir_perf_in
     weir_buf_fini(&payload);
 }
 
-/* What is not in the file of what AUX areas held. */
+/* The bytes of AUX areas that are not in the file. */
 static void append_aux_notes(struct verdicts *verdicts, const struct weir_scan_aux *aux)
 {
     if (aux->truncated + aux->partial + aux->collisions > 0)
@@ -370,7 +370,7 @@ static void append_gaps(struct verdicts *verdicts, const struct weir_scan *scan,
         note(verdicts, "gaps", "CPU %zu was offline after %.6f s", cpu, (double)counts->last_ns / NS_PER_S);
 }
 
-/* What may be as it should, but should be known. */
+/* Findings that may be right, but that the user should know. */
 static void append_notes(struct verdicts *verdicts, const struct weir_perf_input *input, const struct weir_scan *scan)
 {
     for (size_t i = 0; i < input->events.count && i < scan->event_count; i++) {

@@ -43,9 +43,9 @@ static bool warm_up(struct weir_zstd_packer *packer)
 }
 
 /*
- * A window as large as a chunk: nothing lies further back. The library does not make its tables smaller with it as long
- * as it is not told how much will come (ZSTD_adjustCParams_internal() of 1.5): at level 22 they take 640 MiB, which are
- * cleared for each frame. Twice the window is what it chooses itself where it knows the size.
+ * A window as large as a chunk: nothing lies further back. The library does not make its tables smaller with it unless
+ * it knows how many bytes will come (ZSTD_adjustCParams_internal() of 1.5). At level 22 the tables take 640 MiB, which
+ * are cleared for each frame. Tables for twice the window are the library's own choice where it knows the size.
  */
 static bool set_up(ZSTD_CCtx *encoder, int level, size_t input_max)
 {
@@ -133,8 +133,8 @@ static size_t pack_block(ZSTD_CCtx *encoder, uint8_t *at, const uint8_t *data, s
     return left == 0 && input.pos == input.size ? output.pos : 0;
 }
 
-/* Returns the length of the next piece: up to the last end of a record that fits a block, so that a frame may be cut
- * between records. A record longer than a block is split. *end: of a record, at `done` or behind. */
+/* Returns the length of the next piece. It ends at the last end of a record that fits a block, so that a frame may be
+ * cut between records. A record longer than a block is split. *end: of a record, at `done` or behind. */
 static size_t next_piece(const uint8_t *data, size_t bytes, size_t done, size_t *end)
 {
     size_t most = weir_min_u64(BLOCK_INPUT_BYTES, bytes - done), piece = 0;

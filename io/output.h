@@ -147,8 +147,8 @@ int weir_output_copy_in(struct weir_output *output, int fd, uint64_t offset, uin
  * Sets that many bytes aside for the tail of finish(), a sixteenth of the free space at most. finish() uses them when
  * it finds no other room. least: bytes that the tail surely has. When a span fills the file system up, the output
  * leaves free as many of these as it could not set aside. At most once, before finish(). Returns the number of bytes.
- * Also returns 0 for /dev/null and streams, and where the file system makes no nameless files or allocates nothing
- * ahead. finish() then has no bytes set aside.
+ * Also returns 0 for /dev/null and streams, and on file systems that make no nameless files or allocate nothing ahead.
+ * finish() then has no bytes set aside.
  */
 uint64_t weir_output_set_aside(struct weir_output *output, uint64_t bytes, uint64_t least);
 
@@ -164,10 +164,10 @@ bool weir_output_can_append(const struct weir_output *output);
 /*
  * Appends [data, data + bytes), bytes > 0 and a multiple of 8. The bytes must stay unchanged until the completion of
  * the span is reaped.
- * buffer_index: which of options.buffers holds the span, -1 for none. With a buffer, the bytes from the end of the span
- * to the next multiple of 4096 belong to the output until then, as far as they lie in the same buffer. The output puts
- * padding or the next span there. O_DIRECT takes spans that begin at a multiple of 4096 and have that room. All others
- * go through the page cache.
+ * buffer_index: which of options.buffers holds the span, -1 for none. With a buffer, the output also owns the bytes
+ * behind the span until then, up to the next multiple of 4096 or the buffer's end. The output puts padding or the next
+ * span there. O_DIRECT takes spans that begin at a multiple of 4096 and have that room. All others go through the page
+ * cache.
  * pressed: the pool is nearly empty. This span goes through the page cache, which absorbs the lag of a slow disk.
  * Only queues: weir_output_flush() tells the kernel. Must not be called while !weir_output_can_append().
  * Returns the file offset of the first byte (in a stream: counted from its beginning); UINT64_MAX when the output has
@@ -209,7 +209,7 @@ unsigned weir_output_pending(const struct weir_output *output);
  * the bytes that keep() kept. Monotonic. */
 uint64_t weir_output_stable_bytes(const struct weir_output *output);
 
-/* Fails a stream by that error at once, with all spans on their way. For a reader that has stopped reading. */
+/* Fails a stream by that error at once, with all spans on their way. For a consumer that has stopped reading. */
 void weir_output_abandon(struct weir_output *output, int error);
 
 /* Returns 0, or the error that failed this output. */

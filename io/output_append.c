@@ -157,9 +157,9 @@ void weir_output_push_tail(struct weir_output *output)
 
 /* ---- spans in place ---- */
 
-/* Returns where padding behind the data goes; NULL when the data is not on a block or the bytes up to the next one are
- * not in the caller's buffer. (The data is the caller's and constant, the bytes behind it are lent to us: see
- * output.h.) */
+/* Returns the place of padding behind the data. NULL when the data does not start on a block, or the bytes up to the
+ * next block are not in the caller's buffer. (The data is the caller's and constant, the bytes behind it are lent to
+ * us: see output.h.) */
 static uint8_t *room_behind(const struct weir_output *output, const uint8_t *data, size_t bytes, int buffer_index)
 {
     if (buffer_index < 0)
@@ -294,7 +294,8 @@ static size_t begun_bytes(const struct weir_output *output, const struct weir_ou
 
 /*
  * Returns how many bytes of a failed span in a file the caller may keep, and notes where the span begins. The tail gets
- * the room of the last bytes as far as none could be set aside for it; a limit to the file's size knows no such room.
+ * the room of the last bytes, as far as the output could not set bytes aside for the tail. A limit to the file's size
+ * knows no such room.
  */
 static size_t begin_keeping(struct weir_output *output, const struct weir_output_span *span)
 {

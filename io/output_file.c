@@ -209,7 +209,7 @@ static int check_folder(const struct weir_output_file *file, enum existing exist
     return -EINVAL;
 }
 
-/* Whether somebody has removed the directory, which may be the current one. */
+/* Whether another process has removed the directory, which may be the current one. */
 static bool directory_is_gone(const struct weir_output_file *file)
 {
     struct stat st;
@@ -354,7 +354,7 @@ static struct old_name empty_name(void)
     return hidden;
 }
 
-/* Removes the file, unless somebody has written to it meanwhile. */
+/* Removes the file, unless another process has written to it meanwhile. */
 static void drop_empty(const struct weir_output_file *file, const struct old_name *hidden)
 {
     struct stat st;
@@ -380,7 +380,7 @@ int weir_output_file_publish(struct weir_output_file *file, struct weir_error *e
     rc = weir_output_file_give_name(file, file->name);
     if (rc < 0) {
         weir_error_set_errno(err, rc, "cannot name the output '%s'", file->path);
-        /* Whoever took the name in between keeps it. */
+        /* A process that took the name in between keeps it. */
         if (existing != EXISTING_NONE && rename_without_replacing(file->dir_fd, old.text, file->name) < 0)
             weir_error_hint(err, "the file that was there is now '%.*s%s'",
                             (int)(strlen(file->path) - strlen(file->name)), file->path, old.text);

@@ -37,9 +37,9 @@ int weir_output_file_lock(int fd);
 /* ---- a small file ---- */
 
 /*
- * Writes a whole file in one step: any reader finds the old bytes or the new ones. The rules for `path` are those of an
- * output. There is no ".old". A new file has mode 0600; a file that replaces one of this user gets that file's mode. 0
- * or -errno with err, and then an existing file is as it was. Blocks, allocates.
+ * Writes a whole file in one step: any process finds the old bytes or the new ones. The rules for `path` are those of
+ * an output. There is no ".old". A new file has mode 0600; a file that replaces one of this user gets that file's mode.
+ * 0 or -errno with err, and then an existing file is as it was. Blocks, allocates.
  */
 int weir_output_file_write_whole(const char *path, const void *data, size_t bytes, struct weir_error *err);
 

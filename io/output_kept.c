@@ -1,6 +1,6 @@
 /*
- * Whether somebody has removed or cut the file of an output. The thread that owns the output, while it writes and at
- * the end.
+ * Whether another process has removed or cut the file of an output. The thread that owns the output, while it writes
+ * and at the end.
  *
  * A file that is cut and then written behind the cut has a hole (lseek(2), SEEK_HOLE). An output itself never makes a
  * hole on ext4, XFS, btrfs and tmpfs. On other file systems blocks of zeros may become holes, so there only the size

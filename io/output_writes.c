@@ -140,7 +140,7 @@ static bool submit(struct weir_output_writes *writes, struct weir_output_write *
     return true;
 }
 
-/* Submits what is queued, oldest first, as far as the queue takes it. Returns whether there was any. */
+/* Submits the queued writes, oldest first, as far as the queue takes them. Returns whether there was any. */
 static bool submit_queued(struct weir_output_writes *writes)
 {
     bool any = false;
@@ -179,7 +179,8 @@ static void retire(struct weir_output_writes *writes)
         const struct weir_output_write *write = write_at(writes, writes->retired);
         if (write->state != WEIR_OUTPUT_WRITE_OVER)
             return;
-        /* What is on file of the failed write is told once nothing is in flight: until then fill() needs its data. */
+        /* The output tells the bytes of the failed write that are on file once nothing is in flight. Until then fill()
+         * needs the data of the write. */
         if (write->number == writes->failed_from && writes->held > 0)
             return;
         if (write->number <=
@@ -298,7 +299,7 @@ void weir_output_writes_fill(struct weir_output_writes *writes)
         if (n > writes->failed_from)
             write->written = 0; /* what was written of it has just been cut off */
         int result = fill_rest(writes, write);
-        /* A file system with a journal frees what was cut when the journal commits. */
+        /* A file system with a journal frees the cut blocks when the journal commits. */
         if (weir_output_lacks_space(result) && !synced && writes->file_ops->fsync(writes->ctx, fd) == 0) {
             synced = true;
             result = fill_rest(writes, write);

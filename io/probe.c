@@ -1,4 +1,5 @@
-/* Tries out what an output would use. Source: io_uring_setup(2), open(2) on O_TMPFILE and O_DIRECT, statvfs(3). */
+/* Tries out the system calls that an output would use. Source: io_uring_setup(2), open(2) on O_TMPFILE and O_DIRECT,
+ * statvfs(3). */
 #include "io/probe.h"
 
 #include <errno.h>

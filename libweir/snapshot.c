@@ -92,7 +92,7 @@ static int tell(int weir, const char *line, size_t bytes, int flags)
     return result;
 }
 
-/* The minus sign suppresses the answer, as nobody would read it. */
+/* The minus sign suppresses the answer, because no thread would read it. */
 #define TELL(weir, command) tell(weir, "-" command "\n", sizeof("-" command "\n") - 1, MSG_DONTWAIT)
 
 int weir_snapshot(int weir)

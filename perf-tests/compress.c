@@ -1,5 +1,5 @@
 /*
- * What compression threads make of a recording: `compress FILE [--level N] [--runs N] [--mb N] [--threads N]`.
+ * Speed and ratio of compression threads: `compress FILE [--level N] [--runs N] [--mb N] [--threads N]`.
  *
  * FILE is a recording that is not compressed. The program cuts its data into chunks as readers make them. The chunks go
  * through the stage in a loop, with 1 to N threads by turns, without disk. JSON: MB/s by the clock and per second of

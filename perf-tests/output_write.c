@@ -4,16 +4,18 @@
  *     output_write [--dir DIR] [--engine auto|uring|pwritev] [--buffered] [--no-fallocate] [--no-register]
  *                  [--no-huge] [--write-kb N] [--depth N] [--rate-mb N] [--mb N] [--runs N]
  *
- * Each run appends --mb of data in spans of --write-kb from a pool of 64 MiB, finishes the file and removes it: as fast
- * as the disk takes it, or --rate-mb per second in passes of 4 ms, as the writer thread does while it records. Before
- * each run the disk is let come to rest, since writeback of earlier runs would be paid for by this one.
+ * Each run appends --mb of data in spans of --write-kb from a pool of 64 MiB, finishes the file and removes it. It
+ * appends as fast as the disk takes the data, or --rate-mb per second in passes of 4 ms, as the writer thread does
+ * while it records. Before each run the disk is let come to rest, since writeback of earlier runs would be paid for by
+ * this one.
  *
- * What is measured lasts from the first append to the last completion: wall time; user and system time of this process,
- * to which the kernel counts io_uring's worker threads; and the time of all kernel threads, which convert extents and
- * write pages back. The latter work for other programs as well: mind them, and compare medians of alternating runs.
+ * The measurement lasts from the first append to the last completion. It has the wall time, and the user and system
+ * time of this process, to which the kernel counts io_uring's worker threads. It also has the time of all kernel
+ * threads, which convert extents and write pages back. The latter work for other programs as well: mind them, and
+ * compare medians of alternating runs.
  *
- * Every span carries its number, which is read back from the file afterwards: "checksum" is their sum, and the program
- * fails when it is not what it must be.
+ * Every span carries its number, which the program reads back from the file afterwards. "checksum" is the sum of the
+ * numbers. The program fails when the sum is wrong.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -185,7 +187,7 @@ static void look_at_kernel_threads(struct kernel_threads *all)
         closedir(proc);
 }
 
-/* What the threads that were there before have used since. */
+/* The time that the threads in both lists have used in between. */
 static double kernel_thread_seconds(const struct kernel_threads *before, const struct kernel_threads *after)
 {
     int64_t sum_ns = 0;

@@ -1,5 +1,5 @@
 /*
- * What it costs to record the tasks that were there before: weir's synthesis beside all of `perf record -a true`.
+ * The cost of recording the tasks that exist at the start: weir's synthesis beside all of `perf record -a true`.
  *
  *     synth [--tasks N] [--threads N] [--runs N] [--perf PATH]
  *

@@ -114,7 +114,7 @@ void weir_debug_finder_serve(struct weir_debug_finder *finder)
     close_end(&finder->answers[0]);
     while (read_line(finder->questions[0], hex, sizeof(hex))) {
         if (hex[0] == '\0' || hex[strspn(hex, "0123456789abcdef")] != '\0')
-            break; /* the child is not what it was */
+            break; /* only a child that was taken over sends such a line */
         find(hex, path);
         if (!write_line(finder->answers[1], path))
             break;

@@ -14,7 +14,7 @@ const char *weir_digest_symbol(const struct weir_digest *digest, weir_frame fram
     const char *name = weir_objects_symbol(&digest->survey.objects, weir_frame_object(frame), weir_frame_symbol(frame));
     if (!name[0])
         return UNKNOWN;
-    /* The kernel is written in C: what looks like a mangled name there is none. */
+    /* The kernel is written in C: a name there that looks mangled is not mangled. */
     enum weir_object_kind kind = digest->survey.objects.list[weir_frame_object(frame)]->kind;
     bool may_be_mangled = digest->names && (kind == WEIR_OBJECT_FILE || kind == WEIR_OBJECT_PERF_MAP);
     return may_be_mangled ? weir_symbol_names_get(digest->names, frame, name) : name;

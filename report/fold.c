@@ -1,4 +1,4 @@
-/* Folding, and merging what threads have folded. */
+/* Folding, and merging the folds of threads. */
 #include "report/fold.h"
 
 #include <errno.h>
@@ -151,7 +151,7 @@ static int merge_sums(struct weir_fold *fold, const struct weir_fold *other)
     return 0;
 }
 
-/* Callers have lower numbers than what they call: each is already there when it is needed. */
+/* Callers have lower numbers than their callees. So each caller is already there when it is needed. */
 static int merge_stacks(struct weir_fold *fold, const struct weir_fold *other, uint32_t *numbers)
 {
     for (size_t i = 0; i < other->stacks.count; i++) {

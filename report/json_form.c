@@ -166,7 +166,7 @@ static int64_t sample_value(struct form *form, size_t row, enum sample_column co
     }
 }
 
-/* Whether a column says nothing: each sample counts 1, or weighs what it counts. */
+/* Whether a column says nothing, because each sample counts 1, or its weight equals its count. */
 static bool is_plain(const struct form *form, enum sample_column column)
 {
     for (size_t i = 0; i < form->view.count; i++) {
@@ -412,7 +412,7 @@ static void append_recording(struct weir_buf *out, const struct weir_digest *dig
     weir_json_tables_fini(&form.tables);
 }
 
-/* The text is JSON: what is escaped stands in strings only. */
+/* The text is JSON: escaped characters stand in strings only. */
 static void append_escaped(struct weir_buf *out, const struct weir_buf *text)
 {
     size_t start = 0;

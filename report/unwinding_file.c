@@ -62,7 +62,7 @@ int weir_unwinding_file_append(struct weir_unwinding_file *file, const uint8_t *
 
 /* ---- features ---- */
 
-/* The features that describe what has changed: how the data was stored. */
+/* The features that describe the storage of the data, which has changed. */
 static bool is_dropped(unsigned bit)
 {
     return bit == WEIR_FEATURE_COMPRESSED || bit == WEIR_FEATURE_DIR_FORMAT;

@@ -31,7 +31,7 @@ static size_t mapping_bytes(size_t bytes)
 }
 
 /* Maps size bytes (a multiple of the alignment) at an aligned address: maps one alignment more and unmaps both ends.
- * munmap(2) of an end fails only at the limit of mappings; the untouched pages then cost address space, no memory. */
+ * munmap(2) of an end fails only at the limit of mappings. The untouched pages then cost address space, no memory. */
 static int map_aligned(uint8_t **out, size_t size)
 {
     const size_t align = WEIR_NODE_MEMORY_ALIGN_BYTES;

@@ -20,9 +20,9 @@
 int weir_node_memory_reserve(void **out, size_t bytes, int node);
 
 /*
- * Makes the pages of [memory, memory + bytes), so that the data path never takes a page fault there (madvise(2)
- * MADV_POPULATE_WRITE; kernels before 5.14: by touching the pages). memory is a page boundary inside of a reservation;
- * its contents stay. Any thread. 0 or -ENOMEM. Blocks while the kernel zeroes the pages.
+ * Makes the pages of [memory, memory + bytes), so that the data path never takes a page fault there. Uses madvise(2)
+ * MADV_POPULATE_WRITE; on kernels before 5.14 touches each page. memory is a page boundary inside of a reservation; its
+ * contents stay. Any thread. 0 or -ENOMEM. Blocks while the kernel zeroes the pages.
  */
 int weir_node_memory_fault_in(void *memory, size_t bytes);
 

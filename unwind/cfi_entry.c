@@ -89,7 +89,7 @@ uint64_t weir_cfi_address(const struct weir_cfi_section *section, struct weir_cu
     return relation == RELATIVE_TO_ITSELF ? value + place : value;
 }
 
-/* Takes what the letters of an augmentation announce. */
+/* Takes the fields that the letters of an augmentation announce. */
 static void read_augmentation(const struct weir_cfi_section *section, struct weir_cursor *cursor, const char *letters,
                               struct weir_cfi_cie *cie)
 {

@@ -24,7 +24,7 @@ static void read_segments(struct weir_unwind_table *table, const struct weir_elf
 
 #ifdef WEIR_ZLIB
 
-/* Replaces compressed contents by what they expand to. 0, -ENODATA, -EFBIG or -ENOMEM. */
+/* Replaces compressed contents by their expansion. 0, -ENODATA, -EFBIG or -ENOMEM. */
 static int expand(struct weir_cfi_section *section)
 {
     Elf64_Chdr head;

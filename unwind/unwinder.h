@@ -11,8 +11,8 @@
  * less one. So an address lies in the caller also if the call is its last instruction. The frame that a signal
  * interrupted has the address of the interrupted instruction.
  *
- * For an address without a rule the unwinder uses the frame pointer, if that points into the stack a little above the
- * frame (as libunwind's unw_step()). Generated code and Go keep frame pointers, and have no tables.
+ * For an address without a rule the unwinder uses the frame pointer, as libunwind's unw_step() does. The frame pointer
+ * must point into the stack, a little above the frame. Generated code and Go keep frame pointers, and have no tables.
  *
  * One thread per unwinder; a file that is new blocks and allocates.
  */

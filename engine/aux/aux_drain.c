@@ -2,8 +2,9 @@
  * Draining AUX areas. Reader thread, but for init(), drop_ring() and fini(). Protocol: aux_drain.h, ring.h.
  *
  * A piece is the data of one AUXTRACE record, up to the whole area. It may lie across the end of the area. With entries
- * of a fixed size (BTS: 24 bytes) the driver leaves the rest before the area's end unused, if no whole entry fits; the
- * piece leaves these bytes out, as perf does (__auxtrace_mmap__read() in tools/perf/util/auxtrace.c, Linux 6.1).
+ * of a fixed size (BTS: 24 bytes) the driver leaves the rest before the area's end unused, if no whole entry fits
+ * there. The piece leaves these bytes out, as perf does (__auxtrace_mmap__read() in tools/perf/util/auxtrace.c, Linux
+ * 6.1).
  *
  * The chunk with AUX records and the train with their bytes go into the queue as one item, so no rotation comes between
  * them. A chunk that is full while its ring is being drained takes along the bytes that its records describe by then.
@@ -224,8 +225,8 @@ static bool was_nearly_full(const struct weir_aux_drain *aux, uint64_t used)
     return used > 0 && used + room >= aux->area.bytes;
 }
 
-/* Asks the coordinator to enable the event, if the kernel may have disabled it; also when nothing was read, because an
- * AUX record without bytes may say that there was no room for any. */
+/* Asks the coordinator to enable the event, if the kernel may have disabled it. Asks also after a read of nothing,
+ * because an AUX record without bytes may mean that the area had no room. */
 static void ask_to_enable(struct aux_reader *reader, struct weir_reader_ring *r, uint64_t used)
 {
     struct weir_aux_drain *aux = r->aux;

@@ -26,7 +26,7 @@ struct expansion {
 
 static int walk(const uint8_t *data, uint64_t bytes, struct expansion *expansion, struct weir_data_count *count);
 
-/* Walks what a COMPRESSED record expands to, as far as its records are whole. */
+/* Walks the expanded bytes of a COMPRESSED record, as far as its records are whole. */
 static int walk_compressed(const uint8_t *data, size_t bytes, struct expansion *expansion,
                            struct weir_data_count *count)
 {

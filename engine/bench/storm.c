@@ -78,7 +78,7 @@ const struct weir_storm_recorder weir_storm_recorders[] = {
     {"weir -r 1", false, true, {"-r", "1"}, true},
     {"perf -z", true, true, {"-B", "-N", "-z1"}, true},
     {"weir -z", false, true, {"-B", "-z1"}, true},
-    /* Nothing reaches the file of -M: nobody asks for a snapshot. */
+    /* Nothing reaches the file of -M, because no request for a snapshot comes. */
     {"weir -M 64M", false, true, {"-M", "64M"}, true},
     {"weir --overwrite", false, true, {"--overwrite"}, true},
     {"perf build ids", true, true, {"-N"}, true},

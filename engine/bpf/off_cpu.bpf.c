@@ -41,8 +41,8 @@ struct stretch {
     __u64 user[WEIR_OFF_CPU_FRAMES];
 };
 
-/* What bpf_perf_event_output() writes, from `head` on: with the size in front of it a multiple of 8 bytes, in which
- * each word is aligned (engine/drain/off_cpu_sample.h). */
+/* bpf_perf_event_output() writes the bytes from `head` on. With the size in front they are a multiple of 8 bytes, in
+ * which each word is aligned (engine/drain/off_cpu_sample.h). */
 struct output {
     __u32 unused;
     __u32 head;         /* words of the chain, and in the upper half the state */

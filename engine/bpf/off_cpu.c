@@ -151,7 +151,8 @@ int weir_off_cpu_attach(struct weir_off_cpu *off_cpu, struct weir_error *err)
     return weir_skeleton_attach(off_cpu->skeleton, err);
 }
 
-/* Relaxed: a program that reads the old value measures a stretch more, or less, at a moment that nobody has defined. */
+/* Relaxed: a program that reads the old value measures one stretch more or less. The moment of the change is not exact
+ * anyway. */
 void weir_off_cpu_enable(struct weir_off_cpu *off_cpu, bool on)
 {
     bool is_on = __atomic_load_n(&off_cpu->state->generation, __ATOMIC_RELAXED) != 0;

@@ -1,6 +1,6 @@
 /*
- * Checkpoints: data.size in the head of a file that is still being written (docs/format.md), so that the file opens up
- * to there when its recorder is killed.
+ * Checkpoints: the writer updates data.size in the head of a file that still grows (docs/format.md). So the file opens
+ * up to there if its recorder is killed.
  *
  *     at first data, then once a second when there is more data
  *         write data.size = stable bytes; look whether another process has removed or cut the file

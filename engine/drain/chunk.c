@@ -333,7 +333,7 @@ static int build(struct weir_pool *pool, uint64_t total_bytes, uint64_t ready_by
     pool->late_count = pool->buffer_count - registered;
 
     /* Every reader can have one chunk to fill even while others wait for the disk. But when all of them hold one, one
-     * more must be free above the reserve, or emit() would wait for chunks that nobody hands over. */
+     * more must be free above the reserve. Otherwise emit() would wait for chunks that no reader hands over. */
     uint32_t ready = atomic_load_explicit(&pool->ready_count, memory_order_relaxed); /* our own word */
     uint32_t kept = (uint32_t)(kept_bytes / pool->chunk_bytes);
     weir_assert(ready - kept >= 2 * readers);

@@ -6,9 +6,9 @@
  *     FREE ──take──► FILLING ──push──► QUEUED ──pop──► IN_FLIGHT ──put──► FREE
  *     (pool)         (one reader)      (queue)         (writer, kernel)   (pool)
  *
- * The state is asserted at every step. weir reserves all memory before the recording starts, on the NUMA node of the
- * readers that will use it. The part that is always in use is faulted in then. The rest is there for a stalled disk:
- * weir_pool_grow() faults its chunks in and puts them on the free list, on a thread that no reader waits for
+ * weir asserts the state at every step. weir reserves all memory before the recording starts, on the NUMA node of the
+ * readers that will use it. The part that is always in use is faulted in then. The rest is there for a stalled disk.
+ * weir_pool_grow() faults these chunks in and puts them on the free list, on a thread for which no reader waits
  * (pool_grower.h). So a short recording does not pay for zeroing memory that it never uses. When all chunks of a node
  * are in use the pool lends a chunk of another node. When none is left, take() returns NULL, and the reader leaves the
  * records in its ring.
@@ -160,7 +160,7 @@ bool weir_pool_wants_growth(const struct weir_pool *pool);
  */
 int weir_pool_grow(struct weir_pool *pool);
 
-/* A reader keeps so many chunks more (or, below 0, less). Any thread. */
+/* Counts `chunks` more chunks (below 0: less) as kept by readers. Any thread. */
 void weir_pool_retain(struct weir_pool *pool, int32_t chunks);
 
 /* Chunks that are neither free nor kept by a reader at about this moment. */

@@ -42,11 +42,11 @@ struct weir_chunk_queue {
 
 void weir_chunk_queue_init(struct weir_chunk_queue *queue);
 
-/* FILLING -> QUEUED; the chunk, with those that follow it, is the writer's from here on. One that is awaited ends a
- * park as wake() does. Any thread; wait-free but for the wake. */
+/* FILLING -> QUEUED; the chunk and its followers are the writer's from here on. An awaited chunk ends a park as wake()
+ * does. Any thread; wait-free but for the wake. */
 void weir_chunk_queue_push(struct weir_chunk_queue *queue, struct weir_chunk *chunk);
 
-/* The same with two, between which no other push comes. Any thread. */
+/* Pushes two chunks as weir_chunk_queue_push() does, with no other push between them. Any thread. */
 void weir_chunk_queue_push_pair(struct weir_chunk_queue *queue, struct weir_chunk *first, struct weir_chunk *second);
 
 /* QUEUED -> IN_FLIGHT, or NULL: empty, or the next producer has not linked its chunk yet. Writer thread. */
@@ -66,12 +66,12 @@ enum weir_chunk_queue_park {
     WEIR_PARK_TIMED_OUT, /* it slept for timeout_ms */
 };
 
-/* Sleeps until that many chunks (at least one) stand in the queue, an awaited one is pushed, wake() or timeout_ms (< 0:
- * none). Chunks that stand behind one that is not linked yet count, and cannot be popped: who parks needlessly and
- * finds nothing to pop has to pause. Writer thread. */
+/* Sleeps until that many chunks (at least one) stand in the queue. A push of an awaited chunk, wake() and timeout_ms
+ * (below 0: none) end the sleep, too. Chunks behind a chunk that is not linked yet count, but cannot be popped. A
+ * writer that parks needlessly and finds nothing to pop has to pause. Writer thread. */
 enum weir_chunk_queue_park weir_chunk_queue_park(struct weir_chunk_queue *queue, unsigned chunks, int timeout_ms);
 
-/* Ends a park() without a push (stop); the next one, when none is under way. Any thread. */
+/* Ends a park() without a push (stop), or the next park() when none is under way. Any thread. */
 void weir_chunk_queue_wake(struct weir_chunk_queue *queue);
 
 #endif

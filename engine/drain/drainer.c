@@ -92,7 +92,7 @@ static void note_times(struct weir_reader_ring *r, struct weir_chunk *chunk)
     r->newest_ns = weir_max_u64(r->newest_ns, newest_ns);
 }
 
-/* Bytes behind the records of a chunk that are copied already: the lines that were copied during the walk, and the
+/* Bytes behind the records of a chunk that are copied already. They are the lines that the walk has copied, and the
  * beginning of a record that ends in a later block. They hold while nothing else is added to that chunk. */
 struct begun {
     const struct weir_chunk *chunk;

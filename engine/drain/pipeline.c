@@ -123,8 +123,8 @@ static int make_readers(struct weir_pipeline *pipeline, const unsigned *share_of
     return 0;
 }
 
-/* An output exceeds its wanted size by a chunk at most: so a chunk is at most an eighth of that size, as it is of a
- * reader's part of the pool. */
+/* An output exceeds its wanted size by a chunk at most. So a chunk is at most an eighth of that size, and at most an
+ * eighth of a reader's part of the pool. */
 static uint32_t largest_chunk(uint64_t size_bytes)
 {
     return size_bytes > 0 ? weir_pool_chunk_bytes(size_bytes, 1) : WEIR_CHUNK_MAX_BYTES;

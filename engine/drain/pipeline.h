@@ -166,8 +166,8 @@ int weir_pipeline_open_output(const struct weir_pipeline *pipeline, const char *
 int weir_pipeline_open_stream(const struct weir_pipeline *pipeline, int fd, const struct weir_io_ops *io,
                               struct weir_output **output, struct weir_error *err);
 
-/* Makes the writer and the rounds. output: the first one, borrowed, its head written. start() calls this; tests without
- * threads call it themselves, and may take the writer's place (output NULL). */
+/* Makes the writer and the rounds. output: the first output, borrowed, with its head written. start() calls this; tests
+ * without threads call it themselves, and may take the writer's place (output NULL). */
 int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *output, struct weir_error *err);
 
 /* Creates the threads and waits until each has pinned itself and taken its priority. Signals must be blocked. output as

@@ -11,7 +11,7 @@
  *                   thread that finds the word ASLEEP wakes the grower. So there is at most one wake for each wait, and
  *                   none while the grower works.
  *
- * Readers tell the grower, too, because they take chunks fastest while a system call holds the writer (a write, an
+ * Readers tell the grower, too. They take chunks fastest while a system call holds the writer (a write, an
  * fallocate(2), the head of the file). When all chunks are ready, no thread tells the grower anything.
  *
  * The grower ends by itself when all chunks are ready, or when the kernel has no memory left. The pool then keeps its

@@ -125,7 +125,7 @@ void weir_reader_fini(struct weir_reader *reader)
 
 /* ---- steps ---- */
 
-/* Publishes what the reader has counted in its rings. Relaxed: the numbers are read for their own sake. */
+/* Publishes the reader's counts of its rings. Relaxed: the numbers are read for their own sake. */
 static void publish_rings(struct weir_reader *reader)
 {
     uint64_t starved = 0, bytes = 0, newest_ns = 0;
@@ -235,7 +235,7 @@ static void note_snapshot(struct weir_reader *reader)
         atomic_store_explicit(&reader->snapshot_first_ns, reader->retention->handed_first_ns, memory_order_relaxed);
 }
 
-/* All rings are drained: hands over what they held, and passes the epoch. False: come again. */
+/* All rings are drained: hands over their records, and passes the epoch. False: come again. */
 static bool pass_epoch(struct weir_reader *reader, uint64_t passed, uint64_t epoch, uint64_t began_ns)
 {
     struct weir_chunk_sink *sink = &reader->sink;

@@ -133,7 +133,7 @@ struct weir_reader {
 /* 0, -ENOMEM or the errno of eventfd(2). */
 int weir_reader_init(struct weir_reader *reader, const struct weir_reader_setup *setup);
 
-/* Takes out a ring, which is not mapped; those behind it move up. Before the thread runs. */
+/* Removes a ring that is not mapped; later rings move up. Before the thread runs. */
 void weir_reader_drop_ring(struct weir_reader *reader, struct weir_reader_ring *r);
 
 /* Ends the dormancy of a ring, which is mapped and has its descriptors now, and wakes the reader. Coordinator. */

@@ -283,8 +283,8 @@ static uint64_t walk_samples(const struct weir_walk_layout *layout, const uint8_
     return walked;
 }
 
-/* Builds the vectors in registers: built in memory, their load would wait for the stores of the parts, and those for
- * the stores of the copy just made. */
+/* Builds the vectors in registers. A load of vectors built in memory would wait for the stores of their parts, and
+ * these for the stores of the copy just made. */
 static struct tally begin_tally(const struct weir_walk_counts *counts)
 {
     static const lanes numbers = {0, 1, 2, 3};

@@ -20,7 +20,7 @@
  *
  * Proof. Let M be the time of the newest record before the last marker, and x a record that does not stand before the
  * mark. The claim is that x is not older than M. If x is from a ring of another reader, x was published after the
- * writer had looked. That ring was idle at the look, so its reader had pushed everything published there, and the queue
+ * writer had looked. That ring was idle at the look. So its reader had pushed everything published there, and the queue
  * held nothing of that ring behind the chunk. Every record before the last marker had been handed over by then, or
  * stands in the chunk. So x is not older than M, but for G, which the bounds on began_ns and alone_ns keep. If x is
  * from a ring of the mark's reader:
@@ -43,9 +43,9 @@
  * A ring that is being mapped while its events are enabled is in no reader's idle test. So the writer clears no mark
  * meanwhile (control.mapping); a record published in a ring that is mapped later is newer than the mark.
  *
- * A marker of the coordinator behind a mark that became a marker has to keep the same bound, with the opening of its
- * epoch in place of began_ns. Otherwise the writer turns the coordinator's marker into padding. Behind another marker
- * of the coordinator the bound holds by itself.
+ * A marker of the coordinator may follow a mark that became a marker. It then has to keep the same bound, with the
+ * opening of its epoch in place of began_ns. Otherwise the writer turns the coordinator's marker into padding. Behind
+ * another marker of the coordinator the bound holds by itself.
  *
  * An output that begins in the middle of a recording begins with records that carry earlier times. Rounds are cut until
  * these records stand there (rounds.h), and so are marks: from the rotation to the coordinator's next marker, whose

@@ -188,7 +188,7 @@ static bool close_snapshot(struct weir_rounds *rounds)
     return true;
 }
 
-/* Time from one epoch to the next one that nobody asks for. */
+/* Time from one epoch to the next one without a call of want(). */
 static uint64_t period_ns(struct weir_rounds *rounds)
 {
     if (!rounds->stretching)

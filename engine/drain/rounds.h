@@ -10,7 +10,7 @@
  *
  * Proof. Let M be the time of the newest record before marker n. All records before marker n were pushed before marker
  * n, and marker n was pushed before epoch n + 1 was opened at T': so M < T'. A record older than M was begun before T'.
- * If the kernel also published that record before T', the record lies below the head that its ring had at T', and
+ * If the kernel also published that record before T', the record lies below the head that its ring had at T'. Then
  * marker n + 1 stands behind the record. The kernel takes a record's time about a microsecond before it publishes the
  * record, with interrupts or preemption off. So T' is at least WEIR_ROUND_GRACE_NS behind the closing of epoch n. (A
  * record could be late only if a host stopped the virtual CPU for longer than the grace inside that microsecond. perf

@@ -64,7 +64,8 @@ static int open_file(void *ctx, uint64_t key)
 
 /* ---- samples ---- */
 
-/* Has the source know what readers have drained before the chunk, so that no older mapping is taken for a newer one. */
+/* Has the source take in the records that readers have drained before the chunk. So no older mapping is taken for a
+ * newer one. */
 static void catch_up(struct worker *worker)
 {
     const struct weir_unwind_source *source = &worker->step->source;
@@ -96,8 +97,8 @@ static void make_chain(struct worker *worker, const struct weir_sample *sample, 
     worker->counts.hurried += worker->is_hurried && chain->end == WEIR_UNWIND_LIMIT;
 }
 
-/* Writes the sample to worker->out, in at most `room` bytes, which are at least those of the record: registers and
- * stack take more than the number of frames. Returns its bytes, a multiple of 8. */
+/* Writes the sample to worker->out, in at most `room` bytes. `room` is at least the size of the record: its registers
+ * and stack take more bytes than the number of frames. Returns its bytes, a multiple of 8. */
 static size_t write_sample(struct worker *worker, const uint8_t *record, size_t bytes,
                            const struct weir_sample_layout *layout, const struct weir_sample *sample,
                            struct weir_unwind_chain *chain, size_t room)

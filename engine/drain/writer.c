@@ -519,8 +519,8 @@ static void tell_of_file(struct weir_writer *writer, _Atomic int *word, int what
     kick_coordinator(writer);
 }
 
-/* Tells the coordinator that somebody has taken the file, and once that its head cannot be written. tell() reports a
- * failed output. */
+/* Tells the coordinator that another process has removed or cut the file, and once that its head cannot be written.
+ * tell() reports a failed output. */
 static void tell_of_checkpoint(struct weir_writer *writer)
 {
     struct weir_checkpoint *checkpoint = &writer->checkpoint;

@@ -1,5 +1,5 @@
 /*
- * What an event counts, and what it becomes when the kernel refuses it. The fallbacks follow
+ * The functions that tell what an event counts, and that weaken an event which the kernel refuses. The fallbacks follow
  * evsel__precise_ip_fallback() and evsel__fallback(), tools/perf/util/evsel.c, Linux 6.1.
  */
 #include "engine/events/event.h"

@@ -176,7 +176,7 @@ static void configure_period(struct weir_event *event, const struct weir_event_c
         attr->sample_period = is_aux(event) ? event->aux_attr.period : 1;
     else
         attr->sample_period = config->period;
-    /* The kernel samples a software event or tracepoint with PERF_SAMPLE_PERIOD at each occurrence, whatever its
+    /* With PERF_SAMPLE_PERIOD the kernel samples a software event or tracepoint at each occurrence and ignores its
      * period: perf_swevent_event(), kernel/events/core.c, Linux 6.12. So only period 1 and frequencies have it. */
     bool tells_period = attr->freq || (has_payload(event) && attr->sample_period == 1);
     if (config->samples.no_samples)
@@ -282,7 +282,7 @@ static void configure_samples(struct weir_event *event, const struct weir_event_
         attr->write_backward = event->terms.overwrite;
 }
 
-/* The fields of the file, whatever the options say of other events: the call chain tells where the task waits, the
+/* The fields of the file, independent of the options for other events. The call chain tells where the task waits, the
  * weight its state (engine/drain/off_cpu_sample.h). */
 static void configure_off_cpu(struct perf_event_attr *attr, const struct weir_event_config *config)
 {

@@ -36,8 +36,8 @@ static int append_address_filter(struct weir_event *event, const char *text, uns
     return result;
 }
 
-/* The kernel asks no BPF program about the others: programs write samples of bpf-output themselves, the hardware writes
- * to AUX areas, and a program on a tracepoint or a probe decides for all recorders. */
+/* The kernel asks no BPF program about samples of other events. Programs write samples of bpf-output themselves, and
+ * the hardware writes to AUX areas. A program on a tracepoint or a probe decides for all recorders. */
 bool weir_event_takes_sample_filter(const struct weir_event *event)
 {
     bool is_output = event->attr.type == PERF_TYPE_SOFTWARE && event->attr.config == PERF_COUNT_SW_BPF_OUTPUT;

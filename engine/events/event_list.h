@@ -54,8 +54,8 @@ int weir_event_list_add_deferred(struct weir_event_list *list);
 
 /*
  * Appends, behind the sideband event, a side event that is opened on each CPU for all tasks. If the config asks for
- * context switches, the event carries those of all tasks. If the config asks for changes of the kernel's code, which
- * belong to no task, the event carries TEXT_POKE, and KSYMBOL of code made at run time. Needless where all tasks are
+ * context switches, the event carries those of all tasks. If the config asks for changes of the kernel's code, the
+ * event carries TEXT_POKE, and KSYMBOL of code made at run time. These belong to no task. Needless where all tasks are
  * recorded, because the sideband event carries these records there. Needs the privileges of recording a CPU. 0 or
  * -ENOMEM.
  */

@@ -5,7 +5,7 @@
 
 #include "base/bits.h"
 
-/* What a sample holds besides the fields that equal samples share. */
+/* The contents of a sample besides the fields that equal samples share. */
 static const struct {
     uint64_t bits; /* PERF_SAMPLE_* */
     const char *what;

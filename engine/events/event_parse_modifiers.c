@@ -5,8 +5,8 @@
  *
  * Source: get_event_modifier(), tools/perf/util/parse-events.c, Linux 6.1; R is perf 6.12's, X 6.18's. Any modifier
  * replaces all defaults: `cycles:I` counts guests and `cycles` does not. The modifiers of a group add to those of its
- * members, but only the leader is pinned or exclusive. R and X change nothing here: R has perf stat show a latency, and
- * X keeps an event from being moved to another group, which weir never does.
+ * members, but only the leader is pinned or exclusive. R and X change nothing here. R makes perf stat show a latency. X
+ * keeps perf from moving an event to another group, which weir never does.
  */
 #include <errno.h>
 

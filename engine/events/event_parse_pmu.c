@@ -5,8 +5,8 @@
  *   pmu   = word terms .       the PMUs that the word stands for: weir_pmu_matches()
  *   alias = word [ terms ] .   every PMU that has an alias of that name
  *
- * Terms are applied as in perf 6.1 (perf_pmu__config(), tools/perf/util/pmu.c): first the generic ones, including
- * config=; then the bit fields, from aliases and from the user, are OR-ed into the config words. So
+ * Terms apply as in perf 6.1 (perf_pmu__config(), tools/perf/util/pmu.c). The generic terms come first, including
+ * config=. Then the bit fields, from aliases and from the user, are OR-ed into the config words. So
  * cpu/mem-loads,ldlat=30/ with an alias that has ldlat=3 gives 31. Where an event with an AUX area has a default
  * config, a field replaces its bits.
  */

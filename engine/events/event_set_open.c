@@ -452,8 +452,8 @@ static int try_filters(const struct opener *opener, struct weir_error *err)
 }
 
 /*
- * The file id of an open event is its id. An event of a late CPU, which is not open yet, gets a number of its own: the
- * kernel never uses it, for it counts ids from 1 since boot, nor does any other recording of this boot.
+ * The file id of an open event is its id. An event of a late CPU, which is not open yet, gets a number of its own. The
+ * kernel never uses that number, because it counts ids from 1 since boot. Nor does any other recording of this boot.
  */
 static void choose_file_ids(struct weir_event_set *set)
 {

@@ -1,4 +1,4 @@
-/* Attaches sample filters to open events, and counts what these have dropped. Coordinator thread. */
+/* Attaches sample filters to open events, and counts the samples that the filters have dropped. Coordinator thread. */
 #include <errno.h>
 #include <stdlib.h>
 

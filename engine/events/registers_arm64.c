@@ -2,7 +2,7 @@
  * Registers of arm64, in perf's order. Constant data.
  *
  * Source: enum perf_event_arm_regs, arch/arm64/include/uapi/asm/perf_regs.h, Linux 6.1; names as in
- * tools/perf/arch/arm64/util/perf_regs.c. vg, the length of vectors in units of 64 bits, is there with SVE only, and
+ * tools/perf/arch/arm64/util/perf_regs.c. vg is the length of vectors in units of 64 bits. It exists with SVE only, and
  * from Linux 6.1 on.
  */
 #include "base/bits.h"

@@ -370,7 +370,7 @@ bool weir_sample_filter_has(const struct weir_sample_filter *filter, enum weir_s
 
 /* ---- against an attr ---- */
 
-/* What the kernel fills in for a term, and the option of `weir record` that asks for it. */
+/* The sample field that the kernel fills in for a term, and the option of `weir record` that asks for the field. */
 static const struct need {
     uint64_t any_of; /* PERF_SAMPLE_* */
     const char *sample_type, *option;

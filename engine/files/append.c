@@ -252,7 +252,7 @@ static struct perf_event_attr comparable(const struct perf_event_attr *attr)
     return same;
 }
 
-/* Says what the first event is that differs; `same` events before it do not. */
+/* Names the first event that differs; `same` events before it do not. */
 static void tell_difference(const struct weir_perf_input *input, const struct weir_event_desc *events, size_t count,
                             size_t same, struct weir_error *err)
 {

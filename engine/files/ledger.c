@@ -221,7 +221,7 @@ static bool has_overwritten(const struct weir_pipeline *pipeline, unsigned place
 }
 
 /* Samples from before a ring are older than all samples in the ring. Where the ring has overwritten older records,
- * nobody misses these samples. */
+ * these samples are no loss. */
 static void add_vanished_row(const struct weir_event_set *set, const struct weir_pipeline *pipeline, unsigned place,
                              struct weir_ledger_row *row, struct weir_record_result *result, struct weir_buf *lost)
 {
@@ -280,7 +280,7 @@ int weir_ledger_collect(const struct weir_event_set *set, struct weir_pipeline *
     return code;
 }
 
-/* Removes the rows of each CPU that was offline all the time, and the rows of samples where nobody asked for samples.
+/* Removes the rows of each CPU that was offline all the time, and the rows of samples where no option asks for samples.
  */
 static void leave_out_absent(const struct weir_pipeline *pipeline, struct weir_record_result *result)
 {

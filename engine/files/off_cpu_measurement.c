@@ -83,7 +83,7 @@ int weir_off_cpu_measurement_find_tasks(const struct weir_off_cpu *off_cpu, cons
 
 /* ---- the end ---- */
 
-/* No sample of the file is later. The clock of samples is the kernel's own: nobody else can read the time there. */
+/* No sample of the file is later. The clock of samples is the kernel's own, and only the kernel can read it. */
 static uint64_t newest_ns(const struct weir_pipeline *pipeline)
 {
     uint64_t newest = 0;

@@ -147,7 +147,7 @@ static uint64_t lost(const struct weir_reader *reader, bool sideband)
     return sum;
 }
 
-/* Reads what a reader has done since the last record. */
+/* Reads the counters of a reader since the last record. */
 static void read_reader(struct weir_timeline *timeline, unsigned number)
 {
     struct weir_reader *reader = timeline->setup.pipeline->readers[number];

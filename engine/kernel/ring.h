@@ -1,9 +1,8 @@
 /*
  * One event ring: the kernel writes records into its memory, and one reader takes them out.
  *
- * ring.h and ring.c are the only place where weir touches the words that it shares with the kernel (data_head,
- * data_tail and their AUX twins), and where it calls perf_event_open(2). (engine/sim/sim_kernel.c plays the kernel's
- * side.)
+ * Only ring.h and ring.c touch the words that weir shares with the kernel (data_head, data_tail and their AUX twins).
+ * Only they call perf_event_open(2). (engine/sim/sim_kernel.c plays the kernel's side.)
  *
  * Memory order (include/uapi/linux/perf_event.h on data_head and data_tail; kernel/events/ring_buffer.c,
  * perf_output_put_handle(), Linux 6.12; Documentation/memory-barriers.txt on circular buffers):
@@ -105,9 +104,9 @@ const uint8_t *weir_ring_at(const struct weir_ring *ring, uint64_t position, uin
 
 /*
  * Whether the reader has given back (D) everything that the kernel had published by now. A caller that sees the ring
- * drained also sees all stores of the reader before its release of data_tail, for instance that the reader holds a
- * chunk (chunk_sink.h). A ring of the newest records counts as drained: between snapshots nobody takes records from it.
- * Any thread. (ring-drained)
+ * drained also sees all stores of the reader before its release of data_tail. So the caller sees that the reader holds
+ * a chunk (chunk_sink.h). A ring of the newest records counts as drained: between snapshots nobody takes records from
+ * it. Any thread. (ring-drained)
  */
 bool weir_ring_is_drained(const struct weir_ring *ring);
 

@@ -15,7 +15,7 @@
 
 #define MACHINE_FOR_CGROUP 8 /* a machine with 8 times the memory gives a recording as much as the cgroup does */
 
-/* Without context switches, which nobody asked for there, a CPU has some hundred bytes of side records for each
+/* Without context switches, for which no option asks there, a CPU has some hundred bytes of side records for each
  * execve(2) and library. */
 #define SIDE_ONLY_RING_BYTES (128ull << 10)
 

@@ -96,7 +96,7 @@ static void free_steps(struct weir_data_path *path)
     weir_aggregate_fini(&path->aggregate);
 }
 
-/* Makes what the steps of the stage need. 0 or -ENOMEM with err. */
+/* Makes the objects that the steps of the stage need. 0 or -ENOMEM with err. */
 static int make_steps(struct weir_data_path *path, struct weir_error *err)
 {
     int result = make_join(path);

@@ -17,7 +17,7 @@
 #define US_PER_S   1e6
 #define NAME_BYTES 256 /* of a label's value, with escapes */
 
-/* What belongs to one NUMA node, to one CPU, or to all tasks of a recording by task. */
+/* The figures of one NUMA node, of one CPU, or of all tasks of a recording by task. */
 struct group {
     bool present;                                       /* a ring is or was mapped */
     int node;                                           /* -1: of tasks, which run on any node */

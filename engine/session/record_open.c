@@ -252,7 +252,7 @@ static int open_asking(struct weir_recording *recording, struct weir_error *err)
 
 /* ---- opening ---- */
 
-/* Called while somebody waits for the output. Any thread calls, one at a time; the coordinator waits for the caller, or
+/* Called while a thread waits for the output. Any thread calls, one at a time; the coordinator waits for the caller, or
  * is the caller. */
 static void while_waiting(void *ctx)
 {

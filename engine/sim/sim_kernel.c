@@ -52,8 +52,8 @@ struct sim_event_page {
 
 struct weir_sim_kernel {
     pthread_mutex_t lock; /* held while an event is opened */
-    /* Owned; by descriptor. A page stays once it is there, so that producers and readers can look up events while
-     * others are opened: their acquire of a pointer pairs with the release that publishes it. */
+    /* Owned; by descriptor. A page stays once it is there. So producers and readers can look up events while another
+     * thread opens events: the acquire of a pointer pairs with the release that publishes it. */
     struct sim_event_page *_Atomic pages[PAGES];
     struct sim_ring **rings; /* owned */
     size_t ring_count;
@@ -425,7 +425,7 @@ static bool has_room(const struct sim_ring *ring, size_t bytes)
     bool paused = atomic_load_explicit(&ring->paused, memory_order_seq_cst);
     if (paused || ring->newest)
         return !paused;
-    /* (A) of ring.h: what the reader gave back may be overwritten. */
+    /* (A) of ring.h: the producer may overwrite the bytes that the reader has given back. */
     uint64_t tail = __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
     uint64_t needed = bytes + (ring->lost ? WEIR_SIM_SIDE_RECORD_MAX_BYTES : 0);
     return ring->bytes - (ring->head - tail) >= needed;

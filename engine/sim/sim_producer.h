@@ -1,6 +1,6 @@
 /*
- * Threads that play the CPUs of a simulated machine. Each thread writes samples and side records into the simulated
- * rings of its share of the CPUs, at a set rate or as fast as it can. There are six kinds of samples:
+ * Threads that play the CPUs of a simulated machine. Each thread has a share of the CPUs. It writes samples and side
+ * records into their simulated rings, at a set rate or as fast as it can. There are six kinds of samples:
  *
  *     tracepoint   a raw payload of up to payload_bytes, as of bpf-output or a tracepoint
  *     callchain    8 to 40 user frames

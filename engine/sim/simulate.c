@@ -300,7 +300,7 @@ static void idle(struct simulation *s, struct weir_simulate_result *result)
     result->idle_switches = (uint64_t)(after.ru_nvcsw - before.ru_nvcsw);
 }
 
-/* Finishes the file and says what the run had of rings and memory. */
+/* Finishes the file and tells the rings and the memory of the run. */
 static int finish(struct simulation *s, struct weir_error *err)
 {
     const struct weir_pipeline *pipeline = &s->path.pipeline;

@@ -1,5 +1,5 @@
 /*
- * The probe of engine/sim/search.h is a simulated run: it holds when no sample is lost, and is out of reach when the
+ * The probe of engine/sim/search.h is a simulated run. It holds when no sample is lost, and is out of reach when the
  * producers do not come up to the rate.
  */
 #include "engine/sim/simulate_search.h"

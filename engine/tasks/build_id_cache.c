@@ -1,7 +1,7 @@
 /*
  * Fills the build-id cache. A copy gets its name when it is whole (base/new_file.h), and then a link: behind a link
  * there is always a whole copy. Before the copy the build id of the file is checked: its name may lead to another file
- * by now. Each directory is opened by its parent's descriptor and has to be this user's or root's. So whoever owns the
+ * by now. Each directory is opened by its parent's descriptor and has to be this user's or root's. So the owner of the
  * home in which root records can lead no copy elsewhere.
  *
  * Source of the layout: build_id_cache__add() in tools/perf/util/build-id.c of Linux 6.12.
@@ -186,7 +186,7 @@ static int copy_stretch(int from, int to, off_t at, off_t end)
     return 0;
 }
 
-/* Copies the file up to its present size, with its holes: a file of a few blocks may have a size of TiB, and a file may
+/* Copies the file up to its present size, with its holes. A file of a few blocks may have a size of TiB, and a file may
  * grow for ever. */
 static int copy_file(int from, int to)
 {

@@ -145,7 +145,7 @@ static void insert(struct weir_history_process *process, const struct weir_histo
     process->count++;
 }
 
-/* A new program, or a new process of that number: what was unknown is over. */
+/* A new program, or a new process of that number: the time of unknown mappings is over. */
 static void note_begin(struct weir_history_process *process, uint64_t time_ns)
 {
     if (time_ns > process->unknown_from_ns && time_ns < process->unknown_until_ns)

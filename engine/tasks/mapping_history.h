@@ -7,9 +7,9 @@
  *
  * A process has two parts. Its log holds recent changes in the order of time. Its maps are the state before them,
  * shared with the children that it has forked (task_mappings.h). The newest change up to a time that covers an address
- * says what was there:
+ * says what was mapped there:
  *
- *     MMAP, MMAP2   the mapping. One of data, which the log knows from -d only, leaves nothing of code there
+ *     MMAP, MMAP2   the mapping. A mapping of data, which the log has with -d only, leaves no code there
  *     exec          nothing: COMM with the exec bit covers all addresses
  *     FORK          as in the parent at the time of the fork; it covers all addresses, too
  *     none          as in the maps
@@ -30,7 +30,7 @@
  *   - WEIR_MAPPING_FORKS_MAX forks without an exec between a process and the one that mapped the file, within the span.
  *
  *     (history-shard) A rwlock for each share of the processes, by pid. The one writer holds it for one change, a
- *         reader for the search in one process, and nobody two of them. The writer reads without it.
+ *         worker for the search in one process. No thread holds two of them. The writer reads without it.
  *
  * Readers of rings never come here.
  */

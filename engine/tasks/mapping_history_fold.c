@@ -188,7 +188,7 @@ void weir_history_fold(struct weir_mapping_history *history, struct weir_history
     weir_task_mappings_drop(old, &history->counts.bytes);
 }
 
-/* Whether nobody needs the process any more. */
+/* Whether no search needs the process any more. */
 static bool is_over(struct weir_mapping_history *history, struct weir_history_process *process, uint64_t settled_ns)
 {
     if (!process->has_ended || process->count > 0 || process->heard_ns > settled_ns)

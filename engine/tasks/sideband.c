@@ -175,8 +175,8 @@ static void touch_programs(struct weir_sideband *sideband)
     weir_bpf_images_free_unloaded(programs);
 }
 
-/* Answers the question. Under the lock, after a look at the tees that began after the question was asked: the side
- * records that the writer has seen were in a tee before. */
+/* Answers the question. Under the lock, after a look at the tees that began after the question. So the side records
+ * that the writer has seen were in a tee before the look. */
 static void answer(struct weir_sideband *sideband, struct weir_sideband_question *question)
 {
     if (!question)
@@ -249,7 +249,7 @@ static void pause_for(struct weir_sideband *sideband, unsigned ms)
     weir_condition_await(&sideband->changed, &sideband->lock, until_ns);
 }
 
-/* Wakes the thread out of its sleep, if nobody has its lock. Any thread. */
+/* Wakes the thread out of its sleep, if no thread has its lock. Any thread. */
 static void ring(void *ctx)
 {
     struct weir_sideband *sideband = ctx;

@@ -23,11 +23,11 @@
  *         passed e, and a reader fills its tee before it passes an epoch. So a thread that reads e + 1 finds in the
  *         tees all records that were drained before e was passed.
  *
- * An output that begins in the middle of a recording has to repeat what a consumer must know. The coordinator asks a
- * question for it while rounds are cut (rounds.h), so that no epoch is opened. The records in the task map are then
- * older than the epoch of the cut, and so older than all records of the new output. Records from before the rotation
- * that are still kept back follow the map, unchanged but for their id, which is 0. So a task that ended just before the
- * rotation is known when samples of it follow from another CPU.
+ * An output that begins in the middle of a recording has to repeat the state that a consumer must know. The coordinator
+ * asks for that state by a question. Rounds are cut meanwhile (rounds.h), so no epoch is opened. The records in the
+ * task map are then older than the epoch of the cut, and so older than all records of the new output. Records from
+ * before the rotation that are still kept back follow the map, unchanged but for their id, which is 0. So a task that
+ * ended just before the rotation is known when samples of it follow from another CPU.
  *
  * Bounds:
  *   - a tee is 1 MiB, beyond 128 readers 512 KiB;
@@ -105,13 +105,13 @@ int weir_sideband_start(struct weir_sideband *sideband);
 /* Fills in the ids of the threads, and returns their number. After start(). */
 unsigned weir_sideband_tids(const struct weir_sideband *sideband, pid_t tids[WEIR_SIDEBAND_THREADS]);
 
-/* Queues a copy of whole synthesized records. Any thread; allocates; waits for nobody. */
+/* Queues a copy of whole synthesized records. Any thread; allocates; waits for no other thread. */
 void weir_sideband_feed(struct weir_sideband *sideband, const void *records, size_t bytes);
 
 /* Says that synthesis is complete: the thread applies the kernel's records from now on. Any thread. */
 void weir_sideband_end_feed(struct weir_sideband *sideband);
 
-/* The state that a question is answered from; valid during answer() only. */
+/* The state from which the thread answers a question; valid during answer() only. */
 struct weir_sideband_view;
 
 struct weir_sideband_question {
@@ -132,7 +132,7 @@ void weir_sideband_ask(struct weir_sideband *sideband, struct weir_sideband_ques
  * 0, -ENOMEM or the sink's result. From answer(). */
 int weir_sideband_view_emit(const struct weir_sideband_view *view, const struct weir_task_map_sink *sink);
 
-/* Emits the known maps of a process that weir_task_map_sink.incomplete() was called with. 0, -ENOMEM or the sink's
+/* Emits the known maps of a process for which weir_task_map_sink.incomplete() was called. 0, -ENOMEM or the sink's
  * result. From answer(). */
 int weir_sideband_view_emit_maps(const struct weir_sideband_view *view, pid_t pid,
                                  const struct weir_task_map_sink *sink);

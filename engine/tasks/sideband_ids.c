@@ -1,7 +1,7 @@
 /*
  * The build-id thread, and weir_sideband_copy_build_ids(), which lists the ids read so far. The thread may hang in a
- * file system for any time, so nobody waits for it without a bound. It releases the lock while it reads, and runs at
- * nice 10 until recording has ended.
+ * file system for any time, so every wait for it has a bound. It releases the lock while it reads, and runs at nice 10
+ * until recording has ended.
  */
 #include "engine/tasks/sideband_internal.h"
 

@@ -1,9 +1,9 @@
 /*
  * The task map: every task with its name, every process with its executable maps, built from the side records.
  *
- * Its records come in order of time (engine/tasks/sideband_intake.c), so the map is what a consumer of the file knows
- * at that moment. An output that begins in the middle of a recording gets its synthesized records from the map, without
- * another walk through /proc.
+ * Its records come in order of time (engine/tasks/sideband_intake.c), so the map holds the state that a consumer of the
+ * file knows at that moment. An output that begins in the middle of a recording gets its synthesized records from the
+ * map, without another walk through /proc.
  *
  *     FORK      a process gets its parent's maps, shared until one of the two changes them
  *     exec      (COMM with the exec bit) removes the maps and the other threads

@@ -101,7 +101,7 @@ static int fail_output(const char *path, int code, struct weir_error *err)
     return code;
 }
 
-/* A name in a directory that is open. Whoever owns the directory may exchange the name, but not the directory. */
+/* A name in a directory that is open. The owner of the directory may exchange the name, but not the open directory. */
 struct place {
     int directory_fd;
     const char *name;
@@ -129,8 +129,8 @@ static void leave_place(struct place *place, char *copy)
     free(copy);
 }
 
-/* Copies the first bytes of a file into a new file, which the plan completes; plan NULL: copies the file unchanged. 0
- * or -errno with err; on failure there is no new file. */
+/* Copies the first bytes of a file into a new file, which the plan completes. plan NULL: copies the file unchanged. 0
+ * or -errno with err. On failure there is no new file. */
 static int copy_file(int from, const struct place *output, uint64_t bytes, const struct weir_recovery *recovery,
                      struct weir_error *err)
 {
