@@ -37,22 +37,16 @@ struct head {
 };
 _Static_assert(sizeof(struct head) == 24, "the layout of files");
 
-struct kept_row {
-    int32_t cpu, task;
-    uint32_t event, reserved;
-    uint64_t written, evicted, shed, lost_ring_full, lost_write_failed, left_out, cut_off, counted;
-    uint64_t filtered, merged;
-    uint64_t lost_in_sums;
-};
-_Static_assert(sizeof(struct kept_row) == 104, "the layout of files");
+_Static_assert(sizeof(struct weir_ledger_row) == 104 && offsetof(struct weir_ledger_row, written) == 16,
+               "the layout of files");
 
 /* The size of rows; 0: of an unknown version. */
 static size_t row_bytes(uint32_t version)
 {
     static const size_t sizes[VERSION + 1] = {
-        [1] = offsetof(struct kept_row, filtered),
-        [2] = offsetof(struct kept_row, lost_in_sums),
-        [3] = sizeof(struct kept_row),
+        [1] = offsetof(struct weir_ledger_row, filtered),
+        [2] = offsetof(struct weir_ledger_row, lost_in_sums),
+        [3] = sizeof(struct weir_ledger_row),
     };
     return version <= VERSION ? sizes[version] : 0;
 }
@@ -198,26 +192,7 @@ static void append_image(const struct weir_ledger_content *content, struct weir_
     weir_buf_append(image, &head, sizeof(head));
     for (unsigned cause = 0; cause < WEIR_LOSS_CAUSES; cause++)
         weir_buf_append_u64(image, content->losses[cause].lost);
-    for (size_t i = 0; i < content->row_count; i++) {
-        const struct weir_ledger_row *row = &content->rows[i];
-        const struct kept_row kept = {
-            .cpu = row->cpu,
-            .task = row->task,
-            .event = row->event,
-            .written = row->written,
-            .evicted = row->evicted,
-            .shed = row->shed,
-            .lost_ring_full = row->lost_ring_full,
-            .lost_write_failed = row->lost_write_failed,
-            .left_out = row->left_out,
-            .cut_off = row->cut_off,
-            .counted = row->counted,
-            .filtered = row->filtered,
-            .merged = row->merged,
-            .lost_in_sums = row->lost_in_sums,
-        };
-        weir_buf_append(image, &kept, sizeof(kept));
-    }
+    weir_buf_append(image, content->rows, content->row_count * sizeof(*content->rows));
     for (unsigned cause = 0; cause < WEIR_LOSS_CAUSES; cause++)
         append_text(content->losses[cause].hint, image);
     for (size_t i = 0; i < content->event_count; i++)
@@ -318,26 +293,11 @@ static int parse_rows(const uint8_t *at, const struct head *head, struct parsed 
 {
     size_t bytes = row_bytes(head->version);
     for (uint32_t i = 0; i < head->rows; i++) {
-        struct kept_row kept = {0};
-        memcpy(&kept, at + i * bytes, bytes);
-        if (kept.event >= head->events)
+        struct weir_ledger_row row = {0};
+        memcpy(&row, at + i * bytes, bytes);
+        if (row.event >= head->events)
             return -EBADMSG;
-        parsed->rows[i] = (struct weir_ledger_row){
-            .cpu = kept.cpu,
-            .task = kept.task,
-            .event = kept.event,
-            .written = kept.written,
-            .evicted = kept.evicted,
-            .shed = kept.shed,
-            .lost_ring_full = kept.lost_ring_full,
-            .lost_write_failed = kept.lost_write_failed,
-            .left_out = kept.left_out,
-            .cut_off = kept.cut_off,
-            .counted = kept.counted,
-            .filtered = kept.filtered,
-            .merged = kept.merged,
-            .lost_in_sums = kept.lost_in_sums,
-        };
+        parsed->rows[i] = row;
     }
     return 0;
 }

@@ -17,10 +17,11 @@
 
 /* One row of the loss ledger: produced = written + merged + evicted + shed + lost, by cause. For events that count
  * their samples (weir_event_counts_samples()), counted = produced + filtered + cut_off. */
-struct weir_ledger_row {
+struct weir_ledger_row {        /* the order stands in files */
     int cpu;                    /* -1: the row of a task, on any CPU */
     pid_t task;                 /* -1: the row of a CPU */
     unsigned event;             /* index into the recording's events; side events come last */
+    unsigned reserved;          /* 0 */
     uint64_t written;           /* samples in the file (side events: records) */
     uint64_t evicted;           /* -M, --overwrite: replaced in memory by newer samples before any snapshot */
     uint64_t shed;              /* dropped under pressure, as --shed=cpus allows (engine/drain/shed.h) */
@@ -31,8 +32,8 @@ struct weir_ledger_row {
      * The kernel makes no sample of these occurrences, and loses none. Known only for events that count their samples
      * (engine/files/ledger.c). */
     uint64_t cut_off;
-    uint64_t filtered;     /* rejected by the event's sample filter (--filter): nobody asked for them */
     uint64_t counted;      /* the event's own count, PERF_EVENT read(2) value */
+    uint64_t filtered;     /* rejected by the event's sample filter (--filter): nobody asked for them */
     uint64_t merged;       /* --aggregate: samples for which another one in the file stands */
     uint64_t lost_in_sums; /* --off-cpu: short stretches for which the sums had no room (engine/bpf/off_cpu.h) */
 };
