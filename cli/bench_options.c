@@ -214,7 +214,7 @@ static const struct weir_option series_options[] = {
 
 static const struct weir_option run_options[] = {
     {
-        WEIR_OPTION_VALUE_OF('o', "output", "FILE", WEIR_OPTION_TEXT, FIELD(options.output_path, const char *)),
+        WEIR_OPTION_VALUE_OF('o', "output", "FILE", WEIR_OPTION_TEXT, FIELD(options.output.path, const char *)),
         .default_text = OUTPUT_DEFAULT,
         .section = WEIR_RING_OPTIONS_SECTION,
         .help = "write to FILE, so that the figures include its disk",
@@ -290,7 +290,7 @@ const struct weir_command weir_bench_drain_command = {
 void weir_bench_arguments_init(struct weir_bench_arguments *arguments)
 {
     *arguments = (struct weir_bench_arguments){
-        .options = {.shed = WEIR_SHED_DEFAULT, .output_path = OUTPUT_DEFAULT},
+        .options = {.memory.shed = WEIR_SHED_DEFAULT, .output.path = OUTPUT_DEFAULT},
         .cpus = CPUS_DEFAULT,
         .nodes = 1,
         .mix.parts[WEIR_SIM_TRACEPOINT] = 1,

@@ -192,8 +192,8 @@ void weir_bench_report_parameters(struct weir_buf *text, const struct weir_simul
                     (uint64_t)(options->stall_ns / WEIR_NS_PER_MS));
     weir_text_append_json_string(text,
                                  options->record.readers.threads_spec ? options->record.readers.threads_spec : "cpu");
-    weir_buf_printf(text, ", \"shed\": \"%s\", \"output\": ", weir_shed_word(options->record.shed));
-    weir_text_append_json_string(text, options->record.output_path);
+    weir_buf_printf(text, ", \"shed\": \"%s\", \"output\": ", weir_shed_word(options->record.memory.shed));
+    weir_text_append_json_string(text, options->record.output.path);
     weir_buf_printf(text, ", \"closed_loop\": %s}", load->closed_loop ? "true" : "false");
 }
 

@@ -158,7 +158,7 @@ int weir_event_options_collect(const struct weir_record_arguments *arguments, st
 int weir_event_options_check_filters(const struct weir_record_arguments *arguments,
                                      const struct weir_event_list *events, struct weir_error *err)
 {
-    if (arguments->options.system_wide || arguments->sample_cpu)
+    if (arguments->options.targets.system_wide || arguments->sample_cpu)
         return 0;
     for (size_t i = 0; i < events->count; i++) {
         const struct weir_sample_filter *filter = events->events[i].sample_filter;

@@ -9,11 +9,11 @@ void weir_record_arguments_init(struct weir_record_arguments *arguments)
     *arguments = (struct weir_record_arguments){
         .options =
             {
-                .shed = WEIR_SHED_DEFAULT,
-                .output_path = WEIR_RECORD_OUTPUT_DEFAULT,
-                .output_fd = STDOUT_FILENO,
+                .memory.shed = WEIR_SHED_DEFAULT,
+                .output.path = WEIR_RECORD_OUTPUT_DEFAULT,
+                .output.fd = STDOUT_FILENO,
                 .synth = {.tasks = true, .maps = true, .cgroups = true},
-                .snapshot_on.hold_off_ms = WEIR_RECORD_HOLD_OFF_DEFAULT_MS,
+                .snapshot.on.hold_off_ms = WEIR_RECORD_HOLD_OFF_DEFAULT_MS,
                 .off_cpu.threshold_ms = WEIR_RECORD_OFF_CPU_DEFAULT_MS,
                 .control = WEIR_CONTROL_SPEC_INIT,
             },

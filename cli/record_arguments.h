@@ -43,9 +43,9 @@ struct weir_record_scope {
 struct weir_record_arguments {
     /* As struct weir_ring_arguments begins. */
     struct weir_record_options options;    /* for the engine, once all is resolved */
-    struct weir_ring_size_pair ring_sizes; /* -m, as typed: options.ring_bytes and .aux.area_bytes, once resolved */
+    struct weir_ring_size_pair ring_sizes; /* -m, as typed: for options.memory and options.aux, once resolved */
 
-    /* -p, -t, -u, -C, -i: options.target and options.cpus follow from them (cli/target_options.h). */
+    /* -p, -t, -u, -C, -i: options.targets follows from them (cli/target_options.h). */
     struct weir_cpuset cpus; /* empty: not given */
     pid_t *pids;             /* owned */
     size_t pid_count;
@@ -79,7 +79,7 @@ struct weir_record_arguments {
     uint64_t snapshot_keep; /* options.rotation.max_files and .each_snapshot, once resolved; 0: not given */
     bool output_given;
     bool latency; /* --latency: implies options.samples.switch_events, once resolved */
-    bool force;   /* -f; not with options.append, once resolved */
+    bool force;   /* -f; not with options.output.append, once resolved */
 
     /* Asks for what weir does anyway. */
     bool leaves_cache; /* -N: a directory that is named is not filled either */

@@ -49,12 +49,12 @@ static void complete_options(struct weir_record_options *options, const struct w
     options->notices = notices;
 }
 
-static void print_report(struct weir_print *print, const struct weir_record_options *options,
+static void print_report(struct weir_print *print, const struct weir_record_output *output,
                          const struct weir_record_result *result)
 {
     struct weir_report_context context = {
-        .output_path = options->output_path,
-        .is_stream = options->output_kind == WEIR_RECORD_OUTPUT_STREAM,
+        .output_path = output->path,
+        .is_stream = output->kind == WEIR_RECORD_OUTPUT_STREAM,
         .stamped = result->stamped,
     };
     struct weir_buf text = WEIR_BUF_INIT;
@@ -108,7 +108,7 @@ static int record(struct weir_record_arguments *arguments, struct weir_print *pr
 
     /* A failure at the end leaves a file with the good part of the recording. */
     if (result.file_bytes > 0)
-        print_report(print, &arguments->options, &result);
+        print_report(print, &arguments->options.output, &result);
     if (code < 0 && err.code == 0)
         weir_error_set_errno(&err, code, "cannot record");
     if (err.code != 0)
@@ -142,8 +142,8 @@ static void choose_output(struct weir_record_arguments *arguments)
     struct weir_record_options *options = &arguments->options;
     struct stat st;
     if (!weir_record_options_want_files(arguments) && fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode)) {
-        options->output_path = WEIR_RECORD_OUTPUT_STDOUT;
-        options->output_kind = WEIR_RECORD_OUTPUT_STREAM;
+        options->output.path = WEIR_RECORD_OUTPUT_STDOUT;
+        options->output.kind = WEIR_RECORD_OUTPUT_STREAM;
     }
 }
 
@@ -167,8 +167,8 @@ static int resolve_and_record(struct weir_record_arguments *arguments, const str
     struct weir_event_list events = WEIR_EVENT_LIST_INIT;
     struct weir_event_list rotate_on = WEIR_EVENT_LIST_INIT, snapshot_on = WEIR_EVENT_LIST_INIT;
     arguments->options.events = &events;
-    arguments->options.rotate_on = &rotate_on;
-    arguments->options.snapshot_on.events = &snapshot_on;
+    arguments->options.rotation.events = &rotate_on;
+    arguments->options.snapshot.on.events = &snapshot_on;
     code = weir_target_options_fill(arguments, &err);
     if (code == 0)
         code = weir_event_options_collect(arguments, &events, &err);

@@ -32,7 +32,7 @@ static bool has_chains(const struct weir_record_arguments *arguments)
 static bool reads_counts(const struct weir_record_arguments *arguments)
 {
     const struct weir_event_list *events = arguments->options.events;
-    bool has = arguments->options.inherit_stat;
+    bool has = arguments->options.targets.inherit_stat;
     for (size_t i = 0; i < events->count && !has; i++)
         has = events->events[i].sample_read;
     return has;

@@ -111,7 +111,7 @@ int weir_record_options_parse(struct weir_record_arguments *arguments, char *con
     size_t used;
     int result = weir_options_parse_noted(&weir_record_command.options, arguments, argv, &used, settings, err);
     if (result == WEIR_OPTIONS_PARSED && argv[used])
-        arguments->options.command = argv + used;
+        arguments->options.targets.command = argv + used;
     return result;
 }
 
@@ -150,7 +150,7 @@ bool weir_record_options_want_files(const struct weir_record_arguments *argument
 int weir_record_options_resolve(struct weir_record_arguments *arguments, uint64_t page_bytes,
                                 const struct weir_notice_sink *notices, struct weir_error *err)
 {
-    if (arguments->options.freq_hz != 0 && arguments->options.period != 0) {
+    if (arguments->options.rate.freq_hz != 0 && arguments->options.rate.period != 0) {
         weir_error_set(err, -EINVAL, "cannot set frequency and period at the same time");
         weir_error_hint(err, "choose -F (samples per second) or -c (every Nth occurrence)");
         return -EINVAL;
@@ -186,12 +186,12 @@ int weir_record_options_resolve_events(struct weir_record_arguments *arguments, 
 {
     int result = weir_aux_events_check(events, &arguments->options.aux, err);
     if (result == 0)
-        result = weir_event_ratios_check(events, arguments->options.period != 0, err);
+        result = weir_event_ratios_check(events, arguments->options.rate.period != 0, err);
     if (result < 0)
         return result;
-    int overwrites = weir_event_list_overwrites(events, arguments->options.overwrite, NULL);
+    int overwrites = weir_event_list_overwrites(events, arguments->options.memory.overwrite, NULL);
     if (overwrites >= 0) /* else the engine refuses the list, and says of which event */
-        arguments->options.overwrite = overwrites;
+        arguments->options.memory.overwrite = overwrites;
     const struct weir_event *aux = weir_aux_events_find(events);
     struct weir_modes modes = modes_of(arguments);
     if (aux)

@@ -36,7 +36,7 @@ static void append_outcome(const struct weir_record_options *options, const stru
     const struct weir_record_result *result = outcome->result;
     bool has_file = result && result->file_bytes > 0;
     weir_buf_printf(out, "{\"version\":\"" WEIR_VERSION "\",\"output\":");
-    weir_text_append_json_string(out, options->output_path);
+    weir_text_append_json_string(out, options->output.path);
     weir_buf_printf(out, ",\"exit_status\":%d,\"error\":", outcome->exit_status);
     append_text_or_null(outcome->err->code != 0 ? outcome->err->what : NULL, out);
     weir_buf_printf(out, ",\"hint\":");
@@ -75,7 +75,7 @@ int weir_record_outcome_check(const struct weir_record_arguments *arguments, str
     if (!path)
         return 0;
     const struct weir_record_options *options = &arguments->options;
-    if (options->output_kind == WEIR_RECORD_OUTPUT_FILE && strcmp(path, options->output_path) == 0)
+    if (options->output.kind == WEIR_RECORD_OUTPUT_FILE && strcmp(path, options->output.path) == 0)
         return refuse_output(path, err);
     return weir_output_file_check(path, err);
 }
@@ -88,7 +88,7 @@ int weir_record_outcome_write(const struct weir_record_arguments *arguments, con
     if (!path || options->dry_run)
         return 0;
     bool has_file = outcome->result && outcome->result->file_bytes > 0;
-    if (has_file && options->output_kind == WEIR_RECORD_OUTPUT_FILE && is_same_file(path, options->output_path))
+    if (has_file && options->output.kind == WEIR_RECORD_OUTPUT_FILE && is_same_file(path, options->output.path))
         return refuse_output(path, err);
     struct weir_buf text = WEIR_BUF_INIT;
     append_outcome(options, outcome, &text);

@@ -10,8 +10,8 @@ static int apply_output(void *object, const char *text, struct weir_error *err)
     struct weir_record_arguments *arguments = object;
     if (text[0] == '\0')
         return weir_error_set(err, -EINVAL, "option '--output': the argument is empty");
-    arguments->options.output_path = text;
-    arguments->options.output_kind =
+    arguments->options.output.path = text;
+    arguments->options.output.kind =
         strcmp(text, WEIR_RECORD_OUTPUT_STDOUT) == 0 ? WEIR_RECORD_OUTPUT_STREAM : WEIR_RECORD_OUTPUT_FILE;
     arguments->output_given = true;
     return 0;
@@ -43,13 +43,13 @@ static int apply_compression(void *object, const char *text, struct weir_error *
         weir_error_hint(err, "1 (fastest) to %d (smallest file)", WEIR_RECORD_COMPRESSION_MAX);
         return -EINVAL;
     }
-    arguments->options.compression_level = level > 0 ? (int)level : WEIR_RECORD_COMPRESSION_DEFAULT;
+    arguments->options.output.compression_level = level > 0 ? (int)level : WEIR_RECORD_COMPRESSION_DEFAULT;
     return 0;
 }
 
 static void clear_compression(void *object)
 {
-    ((struct weir_record_arguments *)object)->options.compression_level = 0;
+    ((struct weir_record_arguments *)object)->options.output.compression_level = 0;
 }
 
 /* The option is the negative: perf fills the cache unless it is given. */
@@ -80,14 +80,14 @@ static const struct weir_option options[] = {
                    "recording ends, and the command runs on.",
     },
     {
-        WEIR_OPTION_FLAG_OF(0, "kcore", FIELD(options.kcore, bool)),
+        WEIR_OPTION_FLAG_OF(0, "kcore", FIELD(options.output.kcore, bool)),
         .help = "copy the kernel's code from /proc/kcore into a directory with the recording",
         .details = "FILE becomes a directory with data, which is the recording, and kcore_dir, in which perf annotate "
                    "finds the running kernel with its patched code; later changes are recorded as they happen "
                    "(TEXT_POKE, Linux 5.8). Needs root, and disk space for the kernel's code.",
     },
     {
-        WEIR_OPTION_FLAG_OF('A', "append", FIELD(options.append, bool)),
+        WEIR_OPTION_FLAG_OF('A', "append", FIELD(options.output.append, bool)),
         .help = "continue the recording in the output file, if it has the same events",
         .details = "The new records are added when recording has ended: until then, and after any failure, the file "
                    "is unchanged. A missing or empty file is made anew. The old recording has to be of the same boot, "
@@ -98,7 +98,7 @@ static const struct weir_option options[] = {
         .help = "for command lines of perf record: an existing file becomes FILE.old anyway; not with -A",
     },
     {
-        WEIR_OPTION_FLAG_OF(0, "sync", FIELD(options.sync, bool)),
+        WEIR_OPTION_FLAG_OF(0, "sync", FIELD(options.output.sync, bool)),
         .help = "once a second, sync the file, so that it outlives the machine, too",
         .details = "After a kill a file opens up to its last checkpoint; with this option also after a power cut, at "
                    "the cost of two flushes of the disk a second. Without it the kernel writes at its own pace until "
@@ -150,7 +150,7 @@ static const struct weir_option options[] = {
                    "--buffer-size is nearly used up, records are written uncompressed, and none is lost.",
     },
     {
-        WEIR_OPTION_VALUE_OF(0, "max-size", "SIZE", WEIR_OPTION_SIZE, FIELD(options.max_bytes, uint64_t)),
+        WEIR_OPTION_VALUE_OF(0, "max-size", "SIZE", WEIR_OPTION_SIZE, FIELD(options.output.max_bytes, uint64_t)),
         .unit = "bytes",
         .min = 1,
         .max = INT64_MAX,

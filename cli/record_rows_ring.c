@@ -23,8 +23,8 @@ static int apply_memory(void *object, const char *text, struct weir_error *err)
                         "a size in bytes, or with K, M or G, such as 64M; or a time with s, m, h or d, such as 30s");
         return -EINVAL;
     }
-    arguments->options.retained_bytes = bytes;
-    arguments->options.retained_span_ns = span_ns;
+    arguments->options.memory.retained_bytes = bytes;
+    arguments->options.memory.retained_span_ns = span_ns;
     return 0;
 }
 
@@ -61,7 +61,7 @@ static const struct weir_option options[] = {
                    "(--snapshot-on-exit) may begin a second earlier than TIME says.",
     },
     {
-        WEIR_OPTION_FLAG_OF(0, "overwrite", FIELD(options.overwrite, bool)),
+        WEIR_OPTION_FLAG_OF(0, "overwrite", FIELD(options.memory.overwrite, bool)),
         .help = "let the kernel's rings keep the newest samples (-m); they are read at the end",
         .details = "SIGUSR2 has weir read the rings earlier, any number of times. All rings are paused at one moment "
                    "for that, and the events of the meantime are counted as lost. No reader runs in between. Records "
@@ -86,7 +86,7 @@ static const struct weir_option options[] = {
                    "events, 0 for none, and needs no --aux-sample. The whole trace is not recorded.",
     },
     {
-        WEIR_OPTION_FLAG_OF(0, "snapshot-on-exit", FIELD(options.snapshot_on_exit, bool)),
+        WEIR_OPTION_FLAG_OF(0, "snapshot-on-exit", FIELD(options.snapshot.at_exit, bool)),
         .help = "with -M or -S: take a snapshot when recording ends, too; --overwrite always does",
     },
     {

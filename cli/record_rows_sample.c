@@ -207,7 +207,7 @@ static const struct weir_option options[] = {
         .help = "read /proc with N threads at the start",
     },
     {
-        WEIR_OPTION_FLAG_OF(0, "tail-synthesize", FIELD(options.tail_synthesize, bool)),
+        WEIR_OPTION_FLAG_OF(0, "tail-synthesize", FIELD(options.synth.at_end, bool)),
         .help = "describe tasks and mappings as of the end of recording, instead of the start",
         .details = "Tasks from before the recording that end during it are then without names and mappings. "
                    "--overwrite does not imply this option, as it does for perf: side records are never overwritten. "

@@ -87,7 +87,7 @@ static const struct weir_option options[] = {
         .details = "As braces around them: -e '{EVENT,EVENT}'.",
     },
     {
-        WEIR_OPTION_VALUE_OF('F', "freq", "HZ|max", WEIR_OPTION_FREQUENCY, FIELD(options.freq_hz, uint64_t)),
+        WEIR_OPTION_VALUE_OF('F', "freq", "HZ|max", WEIR_OPTION_FREQUENCY, FIELD(options.rate.freq_hz, uint64_t)),
         .unit = "Hz",
         .min = 1,
         .max = FREQ_HZ_MAX,
@@ -97,13 +97,13 @@ static const struct weir_option options[] = {
                    "for the limit. Tracepoints are sampled each time unless -F or -c is given.",
     },
     {
-        WEIR_OPTION_VALUE_OF('c', "count", "N", WEIR_OPTION_NUMBER, FIELD(options.period, uint64_t)),
+        WEIR_OPTION_VALUE_OF('c', "count", "N", WEIR_OPTION_NUMBER, FIELD(options.rate.period, uint64_t)),
         .min = 1,
         .max = PERIOD_MAX,
         .help = "sample every Nth occurrence; not together with -F",
     },
     {
-        WEIR_OPTION_FLAG_OF(0, "strict-freq", FIELD(options.strict_freq, bool)),
+        WEIR_OPTION_FLAG_OF(0, "strict-freq", FIELD(options.rate.strict, bool)),
         .help = "fail where -F is above the kernel's limit, rather than sample less often",
     },
     {
@@ -135,7 +135,7 @@ static const struct weir_option options[] = {
             "recorded all the time. With windows recording ends with the last one, and the command is terminated.",
     },
     {
-        WEIR_OPTION_FLAG_OF(0, "exclude-perf", FIELD(options.exclude_self, bool)),
+        WEIR_OPTION_FLAG_OF(0, "exclude-perf", FIELD(options.targets.exclude_self, bool)),
         .help = "leave out the events of weir itself, all its threads",
         .details = "Together with --filter both must match. The kernel can leave tasks out of tracepoints only; "
                    "samples of other events by weir stay, with a warning.",

@@ -73,7 +73,7 @@ static int apply_on_full(void *object, const char *text, struct weir_error *err)
     struct weir_record_arguments *arguments = object;
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(words); i++) {
         if (strcmp(text, words[i]) == 0) {
-            arguments->options.on_full = (enum weir_record_on_full)i;
+            arguments->options.output.on_full = (enum weir_record_on_full)i;
             return 0;
         }
     }
@@ -105,7 +105,7 @@ static const struct weir_option options[] = {
         .details = "--switch-output implies it.",
     },
     {
-        WEIR_OPTION_VALUE_OF(0, "keep-free", "SIZE", WEIR_OPTION_SIZE, FIELD(options.keep_free_bytes, uint64_t)),
+        WEIR_OPTION_VALUE_OF(0, "keep-free", "SIZE", WEIR_OPTION_SIZE, FIELD(options.output.keep_free_bytes, uint64_t)),
         .min = 1,
         .max = UINT64_MAX,
         .help = "leave SIZE of the output's file system free: below that, it counts as full",

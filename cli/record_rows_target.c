@@ -5,7 +5,7 @@
 
 static const struct weir_option options[] = {
     {
-        WEIR_OPTION_FLAG_OF('a', "all-cpus", FIELD(options.system_wide, bool)),
+        WEIR_OPTION_FLAG_OF('a', "all-cpus", FIELD(options.targets.system_wide, bool)),
         .help = "record all tasks on all CPUs",
         .details = "The default without a target and a command. With a command, recording lasts as long as the "
                    "command runs.",
@@ -65,7 +65,7 @@ static const struct weir_option options[] = {
                    "not: crictl ps --name NAME -q prints the id. Otherwise as --unit.",
     },
     {
-        WEIR_OPTION_FLAG_OF(0, "per-thread", FIELD(options.per_thread, bool)),
+        WEIR_OPTION_FLAG_OF(0, "per-thread", FIELD(options.targets.per_thread, bool)),
         .help = "give each recorded thread a ring of its own instead of one to each CPU; implies -i",
         .details = "For a few threads on a machine of many CPUs. -a and -C override it.",
     },
@@ -79,7 +79,7 @@ static const struct weir_option options[] = {
             "Linux 6.13, and perf 6.13 for a report.",
     },
     {
-        WEIR_OPTION_FLAG_OF('s', "stat", FIELD(options.inherit_stat, bool)),
+        WEIR_OPTION_FLAG_OF('s', "stat", FIELD(options.targets.inherit_stat, bool)),
         .help = "record the counts of each thread that ends, for perf report -T",
         .details = "For tasks on several CPUs the kernel (Linux 6.18) writes these counts into the rings of all of "
                    "them, unsynchronized with the samples there, which can damage a data ring: the more threads end, "

@@ -28,9 +28,9 @@ static int apply_snapshot_on(void *object, const char *text, struct weir_error *
     if (text[0] == '\0')
         return weir_error_set(err, -EINVAL, "option '--snapshot-on': the argument is empty");
     if (strcmp(text, "exit") == 0)
-        arguments->options.snapshot_on_exit = true;
+        arguments->options.snapshot.at_exit = true;
     else if (strcmp(text, "crash") == 0)
-        arguments->options.snapshot_on.crash = true;
+        arguments->options.snapshot.on.crash = true;
     else if (weir_text_list_add(&arguments->snapshot_on, text) < 0)
         return weir_error_set_errno(err, -ENOMEM, "option '--snapshot-on'");
     return 0;
@@ -78,7 +78,7 @@ static const struct weir_option options[] = {
     },
     {
         WEIR_OPTION_VALUE_OF(0, "snapshot-hold-off", "MS", WEIR_OPTION_NUMBER,
-                             FIELD(options.snapshot_on.hold_off_ms, uint64_t)),
+                             FIELD(options.snapshot.on.hold_off_ms, uint64_t)),
         .unit = "ms",
         .max = UINT32_MAX,
         .default_text = "1000",
@@ -98,7 +98,7 @@ static const struct weir_option options[] = {
                    "not plain, or named or counted by other options, these snapshots follow one another, too.",
     },
     {
-        WEIR_OPTION_FLAG_OF(0, "ftrace-snapshot", FIELD(options.ftrace_snapshot, bool)),
+        WEIR_OPTION_FLAG_OF(0, "ftrace-snapshot", FIELD(options.snapshot.ftrace, bool)),
         .help = "let ftrace take a snapshot with each of weir's, in tracefs' file snapshot",
         .details = "Needs a kernel with CONFIG_TRACER_SNAPSHOT. Without -M only ftrace takes a snapshot. ftrace takes "
                    "one at the end when --snapshot-on exit or crash asks for it.",

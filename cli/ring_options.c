@@ -36,7 +36,7 @@ int weir_ring_sizes_resolve(const struct weir_ring_size_pair *sizes, uint64_t pa
                             const struct weir_notice_sink *notices, struct weir_record_options *options,
                             struct weir_error *err)
 {
-    int result = resolve_size(&sizes->data, WEIR_RING_BYTES_MAX, page_bytes, notices, &options->ring_bytes, err);
+    int result = resolve_size(&sizes->data, WEIR_RING_BYTES_MAX, page_bytes, notices, &options->memory.ring_bytes, err);
     if (result == 0)
         result = resolve_size(&sizes->aux, WEIR_AUX_RING_BYTES_MAX, page_bytes, notices, &options->aux.area_bytes, err);
     return result;
@@ -57,7 +57,7 @@ static int apply_shed(void *object, const char *text, struct weir_error *err)
     struct weir_ring_arguments *arguments = object;
     for (unsigned i = 0; i < WEIR_SHED_COUNT; i++) {
         if (strcmp(text, weir_shed_word((enum weir_shed)i)) == 0) {
-            arguments->options.shed = (enum weir_shed)i;
+            arguments->options.memory.shed = (enum weir_shed)i;
             return 0;
         }
     }
@@ -80,7 +80,7 @@ static const struct weir_option options[] = {
                    "kernel limits the memory of rings.",
     },
     {
-        WEIR_OPTION_VALUE_OF(0, "buffer-size", "SIZE", WEIR_OPTION_SIZE, FIELD(options.buffer_bytes, uint64_t)),
+        WEIR_OPTION_VALUE_OF(0, "buffer-size", "SIZE", WEIR_OPTION_SIZE, FIELD(options.memory.buffer_bytes, uint64_t)),
         .min = WEIR_BUFFER_BYTES_MIN,
         .max = WEIR_BUFFER_BYTES_MAX,
         .default_text = "chosen from memory and CPU count",

@@ -39,8 +39,8 @@ extern const struct weir_option_rows weir_ring_option_rows;
 
 #define WEIR_RING_OPTIONS_SECTION "Buffers and threads"
 
-/* Turns what -m asks for into bytes: options->ring_bytes and options->aux.area_bytes, 0 for what it does not name. A
- * notice says when that is another number of pages than asked for. 0 or -EINVAL with err. */
+/* Turns what -m asks for into bytes: options->memory.ring_bytes and options->aux.area_bytes, 0 for what it does not
+ * name. A notice says when that is another number of pages than asked for. 0 or -EINVAL with err. */
 int weir_ring_sizes_resolve(const struct weir_ring_size_pair *sizes, uint64_t page_bytes,
                             const struct weir_notice_sink *notices, struct weir_record_options *options,
                             struct weir_error *err);

@@ -50,16 +50,16 @@ int weir_target_options_apply_no_inherit(void *arguments, const char *text, stru
 {
     (void)text, (void)err;
     struct weir_record_arguments *record = arguments;
-    record->options.no_inherit = record->inherit_given = true;
-    record->options.inherit_reads = false;
+    record->options.targets.no_inherit = record->inherit_given = true;
+    record->options.targets.inherit_reads = false;
     return 0;
 }
 
 void weir_target_options_clear_no_inherit(void *arguments)
 {
     struct weir_record_arguments *record = arguments;
-    record->options.no_inherit = false;
-    record->options.inherit_reads = record->inherit_given = true;
+    record->options.targets.no_inherit = false;
+    record->options.targets.inherit_reads = record->inherit_given = true;
 }
 
 /* ---- cgroups ---- */
@@ -169,10 +169,10 @@ int weir_target_options_resolve(struct weir_record_arguments *arguments, const s
     bool has_ids = arguments->pid_count > 0 || arguments->tid_count > 0;
     bool has_cpus = !weir_cpuset_is_empty(&arguments->cpus);
     bool told = false;
-    if (!has_ids && !arguments->user && !has_cpus && !arguments->options.command)
-        arguments->options.system_wide = true;
+    if (!has_ids && !arguments->user && !has_cpus && !arguments->options.targets.command)
+        arguments->options.targets.system_wide = true;
     if (arguments->tid_count > 0 && !arguments->inherit_given)
-        arguments->options.no_inherit = true;
+        arguments->options.targets.no_inherit = true;
 
     if (has_ids && has_cpus)
         override(notices, &told, "PID/TID switch overriding CPU");
@@ -182,16 +182,16 @@ int weir_target_options_resolve(struct weir_record_arguments *arguments, const s
     }
     if (arguments->user && has_cpus)
         override(notices, &told, "UID switch overriding CPU");
-    if (has_ids && arguments->options.system_wide)
+    if (has_ids && arguments->options.targets.system_wide)
         override(notices, &told, "PID/TID switch overriding SYSTEM");
-    if (arguments->user && arguments->options.system_wide)
+    if (arguments->user && arguments->options.targets.system_wide)
         override(notices, &told, "UID switch overriding SYSTEM");
 
     if (has_ids || arguments->user) {
         weir_cpuset_fini(&arguments->cpus);
-        arguments->options.system_wide = false;
+        arguments->options.targets.system_wide = false;
     } else if (has_cpus) {
-        arguments->options.system_wide = true;
+        arguments->options.targets.system_wide = true;
     }
     if (arguments->scope_count > 0 && (has_ids || arguments->user || arguments->cgroups_count > 0)) {
         weir_error_set(err, -EINVAL, "options '--unit', '--container' and patterns of -G name all that is recorded");
@@ -199,18 +199,18 @@ int weir_target_options_resolve(struct weir_record_arguments *arguments, const s
         return -EINVAL;
     }
     if (arguments->scope_count > 0)
-        arguments->options.system_wide = true;
-    if (arguments->latency && arguments->options.system_wide && !has_cpus) {
+        arguments->options.targets.system_wide = true;
+    if (arguments->latency && arguments->options.targets.system_wide && !has_cpus) {
         weir_error_set(err, -EINVAL,
                        "option '--latency' needs tasks: what a whole machine waits for has no meaning yet");
         weir_error_hint(err, "name a command, or tasks with -p, -t or -u");
         return -EINVAL;
     }
-    if (arguments->options.per_thread && arguments->options.system_wide) {
+    if (arguments->options.targets.per_thread && arguments->options.targets.system_wide) {
         override(notices, &told, "SYSTEM/CPU switch overriding PER-THREAD");
-        arguments->options.per_thread = false;
+        arguments->options.targets.per_thread = false;
     }
-    if (arguments->cgroups_count > 0 && !arguments->options.system_wide) {
+    if (arguments->cgroups_count > 0 && !arguments->options.targets.system_wide) {
         weir_error_set(err, -EINVAL, "cgroup monitoring only available in system-wide mode");
         weir_error_hint(err, "add -a, or -C with a list of CPUs, and leave out -p, -t and -u");
         return -EINVAL;
@@ -233,8 +233,8 @@ int weir_target_options_fill(struct weir_record_arguments *arguments, struct wei
         if (result < 0)
             return result;
     }
-    arguments->options.cpus = weir_cpuset_is_empty(&arguments->cpus) ? NULL : &arguments->cpus;
-    arguments->options.target = target;
+    arguments->options.targets.cpus = weir_cpuset_is_empty(&arguments->cpus) ? NULL : &arguments->cpus;
+    arguments->options.targets.spec = target;
     return 0;
 }
 
@@ -242,18 +242,18 @@ int weir_target_options_fill(struct weir_record_arguments *arguments, struct wei
 static const char *needs_tasks(const struct weir_record_arguments *arguments)
 {
     const struct weir_record_options *options = &arguments->options;
-    return options->per_thread     ? "--per-thread records single tasks"
-           : options->no_inherit   ? "-i leaves out new tasks"
-           : options->inherit_stat ? "-s reads the counts of single tasks"
-           : arguments->latency    ? "--latency is for tasks"
-                                   : NULL;
+    return options->targets.per_thread     ? "--per-thread records single tasks"
+           : options->targets.no_inherit   ? "-i leaves out new tasks"
+           : options->targets.inherit_stat ? "-s reads the counts of single tasks"
+           : arguments->latency            ? "--latency is for tasks"
+                                           : NULL;
 }
 
 int weir_target_options_filter_user(struct weir_record_arguments *arguments, struct weir_event_list *events,
                                     const struct weir_notice_sink *notices, struct weir_error *err)
 {
     struct weir_record_options *options = &arguments->options;
-    if (options->target.kind != WEIR_TARGET_USER)
+    if (options->targets.spec.kind != WEIR_TARGET_USER)
         return 0;
     struct weir_kernel_limits limits;
     weir_kernel_limits_read(&limits, NULL);
@@ -266,11 +266,11 @@ int weir_target_options_filter_user(struct weir_record_arguments *arguments, str
         return 0;
     }
     weir_notice(notices, WEIR_NOTICE_VERBOSE, "-u: all tasks, of which a sample filter keeps those of user %u",
-                (unsigned)options->target.uid);
-    int result = weir_user_filter_add(events, options->target.uid, err);
+                (unsigned)options->targets.spec.uid);
+    int result = weir_user_filter_add(events, options->targets.spec.uid, err);
     options->off_cpu.of_user = true;
-    options->off_cpu.uid = options->target.uid;
-    options->target = (struct weir_target_spec){.kind = WEIR_TARGET_ALL};
-    options->system_wide = true;
+    options->off_cpu.uid = options->targets.spec.uid;
+    options->targets.spec = (struct weir_target_spec){.kind = WEIR_TARGET_ALL};
+    options->targets.system_wide = true;
     return result;
 }

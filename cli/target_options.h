@@ -36,8 +36,8 @@ int weir_target_options_assign_cgroups(const struct weir_record_arguments *argum
 int weir_target_options_resolve(struct weir_record_arguments *arguments, const struct weir_notice_sink *notices,
                                 struct weir_error *err);
 
-/* Fills options.target and options.cpus, once the rules are applied; looks up the user of -u. 0, -ENOENT (no such user)
- * or another errno of the user database, with err. */
+/* Fills options.targets, once the rules are applied; looks up the user of -u. 0, -ENOENT (no such user) or another
+ * errno of the user database, with err. */
 int weir_target_options_fill(struct weir_record_arguments *arguments, struct weir_error *err);
 
 /*

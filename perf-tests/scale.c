@@ -72,9 +72,9 @@ static struct weir_simulate_options options_for(const struct settings *settings,
                 .seed = 1,
             },
         .nodes = 1,
-        .record.ring_bytes = RING_BYTES,
-        .record.buffer_bytes = pool_bytes(rings),
-        .record.output_path = settings->output,
+        .record.memory.ring_bytes = RING_BYTES,
+        .record.memory.buffer_bytes = pool_bytes(rings),
+        .record.output.path = settings->output,
     };
 }
 

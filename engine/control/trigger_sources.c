@@ -7,6 +7,7 @@ static int open_events(struct weir_event_trigger *trigger, const struct weir_tri
 {
     const struct weir_record_options *options = setup->plan->options;
     bool snapshot = kind == WEIR_TRIGGER_DUMP;
+    const struct weir_cpuset *late_cpus = options->targets.cpus ? NULL : &setup->plan->machine->late_cpus;
     if (!list || list->count == 0)
         return 0;
     return weir_event_trigger_open(trigger,
@@ -16,7 +17,7 @@ static int open_events(struct weir_event_trigger *trigger, const struct weir_tri
                                                .kernel = setup->kernel,
                                                .list = list,
                                                .cpus = &setup->plan->cpus,
-                                               .late_cpus = options->cpus ? NULL : &setup->plan->machine->late_cpus,
+                                               .late_cpus = late_cpus,
                                                .targets = setup->targets,
                                                .per_thread = weir_recording_plan_per_thread(setup->plan),
                                                .limits = &setup->plan->machine->limits,
@@ -27,7 +28,7 @@ static int open_events(struct weir_event_trigger *trigger, const struct weir_tri
                                        .sources = setup->sources,
                                        .triggers = setup->triggers,
                                        .trigger = kind,
-                                       .hold_off_ms = snapshot ? options->snapshot_on.hold_off_ms : 0,
+                                       .hold_off_ms = snapshot ? options->snapshot.on.hold_off_ms : 0,
                                    },
                                    err);
 }
@@ -37,14 +38,14 @@ int weir_trigger_sources_open(struct weir_trigger_sources *sources, const struct
 {
     const struct weir_record_options *options = setup->plan->options;
     sources->options = options;
-    int result = open_events(&sources->rotation, setup, options->rotate_on, WEIR_TRIGGER_ROTATE, err);
+    int result = open_events(&sources->rotation, setup, options->rotation.events, WEIR_TRIGGER_ROTATE, err);
     if (result == 0)
-        result = open_events(&sources->snapshot, setup, options->snapshot_on.events, WEIR_TRIGGER_DUMP, err);
+        result = open_events(&sources->snapshot, setup, options->snapshot.on.events, WEIR_TRIGGER_DUMP, err);
     const struct weir_event_trigger *const asking[] = {&sources->rotation, &sources->snapshot};
     _Static_assert(WEIR_ARRAY_COUNT(asking) == WEIR_EVENT_SETS_ASKING, "each has its place");
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(asking); i++)
         recorded->asking[i] = asking[i]->open ? &asking[i]->set : NULL;
-    if (result == 0 && options->ftrace_snapshot)
+    if (result == 0 && options->snapshot.ftrace)
         result = weir_ftrace_snapshot_open(&sources->ftrace, NULL, err);
     return result;
 }
@@ -99,8 +100,8 @@ void weir_trigger_sources_end_with_ftrace(struct weir_trigger_sources *sources, 
 bool weir_trigger_sources_ask_at_end(const struct weir_recording_plan *plan, const struct weir_workload *workload)
 {
     const struct weir_record_options *options = plan->options;
-    return options->snapshot_on_exit || plan->aux.snapshot_on_exit ||
-           (options->snapshot_on.crash && weir_workload_has_crashed(workload));
+    return options->snapshot.at_exit || plan->aux.snapshot_on_exit ||
+           (options->snapshot.on.crash && weir_workload_has_crashed(workload));
 }
 
 void weir_trigger_sources_close(struct weir_trigger_sources *sources)

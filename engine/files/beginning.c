@@ -46,7 +46,7 @@ void weir_beginning_synth_options(const struct weir_beginning *beginning, struct
 
 static int explain(const struct weir_beginning *beginning, int result, struct weir_error *err)
 {
-    const char *path = beginning->setup.plan->options->output_path;
+    const char *path = beginning->setup.plan->options->output.path;
     return result < 0 ? weir_error_set_errno(err, result, "cannot write to %s", path) : 0;
 }
 
@@ -103,9 +103,9 @@ static int synthesize_targets(struct synthesis *synthesis, struct weir_error *er
     const struct weir_record_options *asked = setup->plan->options;
     struct weir_synth_counts counts = {0};
     int result;
-    if (!asked->synth.tasks && !asked->command)
+    if (!asked->synth.tasks && !asked->targets.command)
         return 0;
-    synthesis->options.execs_next = asked->command ? *setup->workload : 0;
+    synthesis->options.execs_next = asked->targets.command ? *setup->workload : 0;
     if (!asked->synth.tasks) /* the options leave out tasks from before the recording, which the workload is not */
         result = weir_synth_processes(&synthesis->options, setup->workload, 1, &counts, err);
     else if (setup->plan->config.system_wide)

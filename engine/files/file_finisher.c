@@ -52,11 +52,12 @@ int weir_file_finisher_new(struct weir_file_finisher **made, const struct weir_f
     pthread_mutex_init(&finisher->lock, NULL);
     pthread_cond_init(&finisher->changed, NULL);
     sem_init(&finisher->ended, 0, 0);
+    bool droppable = options->output.on_full == WEIR_RECORD_ON_FULL_ROTATE;
     int result = weir_kept_files_new(&finisher->kept, &(struct weir_kept_files_setup){
                                                           .stamped = options->rotation.timestamp || replaces,
                                                           .most = replaces ? 1 : options->rotation.max_files,
                                                           .whole_only = replaces || options->rotation.each_snapshot,
-                                                          .droppable = options->on_full == WEIR_RECORD_ON_FULL_ROTATE,
+                                                          .droppable = droppable,
                                                           .command = options->rotation.command,
                                                           .child_mask = setup->child_mask,
                                                           .ignored = options->caller.ignored_before,
@@ -96,7 +97,7 @@ static bool is_hurried(void *ctx)
  */
 static bool find_room(struct weir_file_finisher *finisher, unsigned tries)
 {
-    enum weir_record_on_full on_full = finisher->setup.plan->options->on_full;
+    enum weir_record_on_full on_full = finisher->setup.plan->options->output.on_full;
     bool rotates = on_full == WEIR_RECORD_ON_FULL_ROTATE;
     if (on_full == WEIR_RECORD_ON_FULL_STOP || (rotates && tries >= ROOM_TRIES_MOST))
         return false;
@@ -290,7 +291,7 @@ void weir_file_finisher_await_drops(struct weir_file_finisher *finisher)
 
 bool weir_file_finisher_make_room(struct weir_file_finisher *finisher)
 {
-    if (!finisher || finisher->setup.plan->options->on_full != WEIR_RECORD_ON_FULL_ROTATE)
+    if (!finisher || finisher->setup.plan->options->output.on_full != WEIR_RECORD_ON_FULL_ROTATE)
         return false;
     if (weir_file_finisher_work(finisher) != WEIR_FINISHER_DROPS && !weir_file_finisher_drop_oldest(finisher))
         return false;

@@ -18,7 +18,7 @@ int weir_file_series_open(struct weir_file_series *series, struct weir_error *er
 {
     const struct weir_file_series_setup *setup = &series->setup;
     int result = weir_record_file_open(&series->current, setup->facts, setup->pipeline,
-                                       setup->plan->options->output_path, NULL, setup->io, err);
+                                       setup->plan->options->output.path, NULL, setup->io, err);
     if (result == 0 && setup->append)
         weir_append_lock(setup->append);
     return result;
@@ -76,7 +76,7 @@ unsigned weir_file_series_tids(const struct weir_file_series *series, pid_t *tid
 int weir_file_series_name(struct weir_file_series *series, struct weir_error *err)
 {
     const struct weir_file_series_setup *setup = &series->setup;
-    if (setup->append && !setup->plan->options->sync)
+    if (setup->append && !setup->plan->options->output.sync)
         return 0;
     int result = setup->append ? weir_record_file_name_beside(series->current, err)
                                : weir_record_file_publish(series->current, err);

@@ -136,7 +136,7 @@ struct weir_file_series {
 /* Opens nothing yet. The series must stay where it is. */
 void weir_file_series_init(struct weir_file_series *series, const struct weir_file_series_setup *setup);
 
-/* Opens the first file at options->output_path and writes its head. Call this once facts are gathered. 0 or -errno with
+/* Opens the first file at options->output.path and writes its head. Call this once facts are gathered. 0 or -errno with
  * err. */
 int weir_file_series_open(struct weir_file_series *series, struct weir_error *err);
 

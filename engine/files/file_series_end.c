@@ -270,7 +270,7 @@ int weir_file_series_finish(struct weir_file_series *series, bool keeps_snapshot
     if (series->consumer_gone || series->given_up)
         write_error = outcome.counted = 0;
     int failure = finished < 0 ? finished : outcome.gathered;
-    const char *path = series->setup.plan->options->output_path;
+    const char *path = series->setup.plan->options->output.path;
     if (write_error < 0)
         failure = weir_error_set_errno(err, write_error, "cannot write to %s", path);
     else if (outcome.counted < 0)

@@ -81,7 +81,7 @@ static void try_again(const struct weir_file_series *series)
 {
     const struct weir_file_rotation *rotation = &series->rotation;
     const struct weir_record_options *options = series->setup.plan->options;
-    bool is_guarded = options->keep_free_bytes > 0 || options->on_full != WEIR_RECORD_ON_FULL_STOP;
+    bool is_guarded = options->output.keep_free_bytes > 0 || options->output.on_full != WEIR_RECORD_ON_FULL_STOP;
     bool guard_asks = rotation->put_off && is_guarded; /* once the disk guard has found room */
     if (rotation->full && !guard_asks)
         weir_timer_set_after(rotation->again_fd, AGAIN_MS * WEIR_NS_PER_MS);

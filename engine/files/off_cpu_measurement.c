@@ -18,9 +18,9 @@ static enum weir_off_cpu_scope scope_of(const struct weir_recording_plan *plan)
         return WEIR_OFF_CPU_OWNED;
     if (plan->config.system_wide)
         return WEIR_OFF_CPU_ALL_TASKS;
-    if (!weir_recording_plan_has_tasks(plan->options))
+    if (!weir_recording_plan_has_tasks(&plan->options->targets))
         return WEIR_OFF_CPU_COMMAND;
-    return plan->options->target.kind == WEIR_TARGET_USER ? WEIR_OFF_CPU_OWNED : WEIR_OFF_CPU_LISTED;
+    return plan->options->targets.spec.kind == WEIR_TARGET_USER ? WEIR_OFF_CPU_OWNED : WEIR_OFF_CPU_LISTED;
 }
 
 /* Lists the folders of all cgroups of -G. Returns how many; -E2BIG with err: too many. */
@@ -52,11 +52,11 @@ int weir_off_cpu_measurement_open(struct weir_off_cpu **made, const struct weir_
     const struct weir_off_cpu_setup setup = {
         .threshold_ns = options->off_cpu.threshold_ms * WEIR_NS_PER_MS,
         .scope = scope_of(plan),
-        .uid = options->off_cpu.of_user ? options->off_cpu.uid : options->target.uid,
+        .uid = options->off_cpu.of_user ? options->off_cpu.uid : options->targets.spec.uid,
         .command = command,
         .task_count = targets->count * 2 + TASKS_SPARE,
-        .inherit = !options->no_inherit,
-        .cpus = options->cpus,
+        .inherit = !options->targets.no_inherit,
+        .cpus = options->targets.cpus,
         .cgroup_fds = cgroup_fds,
         .cgroup_count = (size_t)cgroup_count,
         .cgroup_ids = plan->config.samples.cgroups,
@@ -73,7 +73,7 @@ int weir_off_cpu_measurement_find_tasks(const struct weir_off_cpu *off_cpu, cons
     if (scope_of(plan) != WEIR_OFF_CPU_LISTED)
         return 0;
     struct weir_targets targets;
-    int result = weir_targets_find(&targets, &plan->options->target, NULL, err);
+    int result = weir_targets_find(&targets, &plan->options->targets.spec, NULL, err);
     if (result < 0)
         return result;
     result = weir_off_cpu_add_tasks(off_cpu, targets.tids, targets.count);

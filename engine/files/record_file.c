@@ -77,7 +77,7 @@ static struct weir_compression describe_compression(const struct weir_record_fil
 {
     uint64_t compressed = weir_max_u64(file->compressed_bytes, 1);
     return (struct weir_compression){
-        .level = facts->options->compression_level,
+        .level = facts->options->output.compression_level,
         .ratio = (uint32_t)weir_clamp_u64((file->raw_bytes + compressed / 2) / compressed, 1, UINT32_MAX),
         .room_bytes = facts->chunk_bytes,
     };
@@ -249,10 +249,10 @@ static int open_output(struct weir_record_file *file, const struct weir_file_fac
                        struct weir_error *err)
 {
     if (file->kind == WEIR_RECORD_OUTPUT_STREAM) {
-        int result = weir_pipeline_open_stream(pipeline, facts->options->output_fd, io, &file->output, err);
+        int result = weir_pipeline_open_stream(pipeline, facts->options->output.fd, io, &file->output, err);
         return result < 0 ? result : write_stream_head(file, facts, err);
     }
-    int result = facts->options->kcore
+    int result = facts->options->output.kcore
                      ? open_in_folder(file, pipeline, io, err)
                      : weir_pipeline_open_output(pipeline, file->path, directory_fd, io, &file->output, err);
     if (result == 0)
@@ -272,8 +272,8 @@ int weir_record_file_open(struct weir_record_file **made, const struct weir_file
         return weir_error_set_errno(err, -ENOMEM, "cannot set up the output");
     }
     file->path = copy;
-    file->kind = facts->options->output_kind;
-    file->syncs = facts->options->sync;
+    file->kind = facts->options->output.kind;
+    file->syncs = facts->options->output.sync;
     int result = open_output(file, facts, pipeline, directory_fd, io, err);
     if (result < 0) {
         weir_record_file_close(file);

@@ -14,7 +14,7 @@ int weir_sideband_host_make(struct weir_sideband_host *host, const struct weir_r
 {
     const struct weir_record_options *options = plan->options;
     bool reads_programs = !options->build_ids.left_out && !options->samples.no_bpf_events &&
-                          options->output_kind != WEIR_RECORD_OUTPUT_STREAM;
+                          options->output.kind != WEIR_RECORD_OUTPUT_STREAM;
     bool maps_data = events->list->events[weir_event_set_sideband(events)].attr.mmap_data;
     host->options = options;
     host->supply = supply;

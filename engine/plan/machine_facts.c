@@ -32,7 +32,7 @@ int weir_machine_facts_read(struct weir_machine_facts *machine, const struct wei
 {
     machine->memory_limit.bytes = WEIR_MEMORY_UNLIMITED;
     machine->free_bytes =
-        options->output_kind == WEIR_RECORD_OUTPUT_STREAM ? UINT64_MAX : free_bytes_at(options->output_path);
+        options->output.kind == WEIR_RECORD_OUTPUT_STREAM ? UINT64_MAX : free_bytes_at(options->output.path);
     weir_kernel_limits_read(&machine->limits, NULL);
     int result = weir_topology_load(&machine->topology, err);
     if (result == 0 && weir_topology_is_this_machine(machine->topology))

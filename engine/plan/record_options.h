@@ -29,12 +29,42 @@
 #define WEIR_RECORD_OFF_CPU_DEFAULT_MS  500u       /* as perf 6.16 */
 #define WEIR_RECORD_FREQ_MAX            UINT64_MAX /* -F max: the rate that kernel.perf_event_max_sample_rate allows */
 
+struct weir_record_targets { /* -a, -C, tasks or a command; without these the caller sets system_wide, as perf does */
+    bool system_wide;
+    const struct weir_cpuset *cpus; /* -C; NULL: all online CPUs; not with tasks */
+    struct weir_target_spec spec;   /* -p, -t, -u; WEIR_TARGET_ALL: the user named no tasks */
+    char *const *command;           /* argv of the workload, NULL-terminated; NULL: none */
+    bool per_thread;                /* a ring for each task instead of one for each CPU; not with system_wide, cpus */
+    bool no_inherit;                /* -i: child tasks of the targets are not recorded; per_thread implies it */
+    bool inherit_reads;             /* --inherit: child tasks are recorded also where :S reads a group */
+    bool inherit_stat;              /* -s: a READ record for each thread that ends */
+    bool exclude_self;              /* --exclude-perf */
+};
+
+struct weir_rate_options { /* how often an event makes a sample */
+    uint64_t freq_hz;      /* -F; 0: not given; WEIR_RECORD_FREQ_MAX */
+    uint64_t period;       /* -c; 0: not given */
+    bool strict;           /* --strict-freq: a frequency above the limit is an error */
+};
+
 struct weir_synth_choice { /* --synth: parts of the earlier state to describe; the kernel is always described */
     bool tasks;            /* for tasks other than the workload */
     bool maps;             /* with tasks only */
     bool cgroups;
     unsigned threads;        /* 0: chosen */
     uint32_t map_timeout_ms; /* per process; 0: 500 */
+    bool at_end; /* --tail-synthesize: describe the earlier state at the end; of several files, at both ends */
+};
+
+struct weir_memory_options { /* between the kernel and the output */
+    uint64_t ring_bytes;     /* -m: data bytes of each ring, a power of two; 0: chosen from memory and privileges */
+    uint64_t buffer_bytes;   /* --buffer-size: whole chunk pool; 0: chosen from memory and CPU count */
+    /* -M: samples stay in so much memory, and only snapshots write them to the file; 0: samples go to the file. With a
+     * span, weir also evicts samples older than the span, and retained_bytes may be 0: chosen. */
+    uint64_t retained_bytes;
+    uint64_t retained_span_ns;
+    bool overwrite;      /* --overwrite: the kernel's rings keep the newest samples */
+    enum weir_shed shed; /* --shed: what weir may drop while the output is behind (engine/drain/shed.h) */
 };
 
 struct weir_build_id_options {
@@ -61,10 +91,29 @@ struct weir_snapshot_condition {    /* --snapshot-on */
     bool crash;                     /* a crash of the command is an occurrence, too */
 };
 
+struct weir_snapshot_options {
+    struct weir_snapshot_condition on;
+    bool at_exit; /* --snapshot-on-exit: samples in memory at the end go to the file; always with overwrite */
+    bool ftrace;  /* --ftrace-snapshot */
+};
+
 enum weir_record_on_full { /* --on-full: the reaction to a full file system (engine/session/disk_guard.h) */
     WEIR_RECORD_ON_FULL_STOP,
     WEIR_RECORD_ON_FULL_ROTATE,  /* with rotation enabled; without keep_free_bytes for a file only */
     WEIR_RECORD_ON_FULL_SUSPEND, /* without keep_free_bytes for a file only */
+};
+
+struct weir_record_output {
+    const char *path; /* -o; for a stream, its name in messages */
+    enum weir_record_output_kind kind;
+    int fd;                /* of WEIR_RECORD_OUTPUT_STREAM; borrowed */
+    bool kcore;            /* --kcore: a copy of the kernel's code beside the data, in a folder */
+    bool append;           /* -A: continue the existing file */
+    bool sync;             /* --sync: data under a checkpoint survives a crash of the machine */
+    int compression_level; /* -z: of zstd, 1 .. 22; 0: none */
+    uint64_t max_bytes;    /* --max-size: data in all files, to a record; recording ends there. 0: no limit */
+    enum weir_record_on_full on_full;
+    uint64_t keep_free_bytes; /* --keep-free: with less free, the file system counts as full; 0: with nothing free */
 };
 
 struct weir_off_cpu_options {
@@ -81,6 +130,7 @@ struct weir_rotation_options { /* several files, one after another */
     bool timestamp;     /* finished files get their time into their names; the caller sets it with enabled */
     unsigned max_files; /* most finished files that stay; 0: all stay */
     bool each_snapshot; /* --snapshot-keep: each snapshot ends its file; comes with enabled, timestamp and max_files */
+    struct weir_event_list *events; /* --switch-output-event: their occurrences rotate; NULL or empty: none */
     char *const *command; /* --on-rotate: gets the path of each finished file as its last argument; NULL: none */
 };
 
@@ -95,23 +145,12 @@ struct weir_record_caller { /* the program that records */
 
 /* engine/modes/modes.h says which options go together. */
 struct weir_record_options {
-    /* Recorded: -a, -C, tasks or a command. Without any of these the caller sets system_wide, as perf does. */
-    bool system_wide;
-    const struct weir_cpuset *cpus; /* -C; NULL: all online CPUs; not with tasks */
-    struct weir_target_spec target; /* -p, -t, -u; WEIR_TARGET_ALL: the user named no tasks */
-    bool per_thread;                /* a ring for each task instead of one for each CPU; not with system_wide, cpus */
-    bool no_inherit;                /* -i: child tasks of the targets are not recorded; per_thread implies it */
-    bool inherit_reads;             /* --inherit: child tasks are recorded also where :S reads a group */
-    bool inherit_stat;              /* -s: a READ record for each thread that ends */
-    struct weir_schedule schedule;  /* -D: when events count; borrowed windows */
-    char *const *command;           /* argv of the workload, NULL-terminated; NULL: none */
+    struct weir_record_targets targets;
+    struct weir_schedule schedule; /* -D: when events count; borrowed windows */
 
     struct weir_event_list *events; /* not empty; attrs are completed by weir_record_run() */
-    uint64_t freq_hz;               /* -F; 0: not given; WEIR_RECORD_FREQ_MAX */
-    uint64_t period;                /* -c; 0: not given */
-    bool strict_freq;               /* --strict-freq: a frequency above the limit is an error */
-    bool all_kernel, all_user;      /* at most one */
-    bool exclude_self;              /* --exclude-perf */
+    struct weir_rate_options rate;
+    bool all_kernel, all_user; /* at most one */
 
     struct weir_sample_options samples;
     struct weir_off_cpu_options off_cpu;
@@ -119,38 +158,15 @@ struct weir_record_options {
     struct weir_synth_choice synth;
     struct weir_guests
         guests; /* --guestkallsyms, --guestmodules, --guestmount; with any, events count in guests, too */
-
     struct weir_aux_options aux; /* -S, --aux-sample, -m ,AUX */
 
-    uint64_t ring_bytes;   /* -m: data bytes of each ring, a power of two; 0: chosen from memory and privileges */
-    uint64_t buffer_bytes; /* --buffer-size: whole chunk pool; 0: chosen from memory and CPU count */
-    /* -M: samples stay in so much memory, and only snapshots write them to the file; 0: samples go to the file. With a
-     * span, weir also evicts samples older than the span, and retained_bytes may be 0: chosen. */
-    uint64_t retained_bytes;
-    uint64_t retained_span_ns;
-    bool overwrite;       /* --overwrite: the kernel's rings keep the newest samples */
-    bool tail_synthesize; /* --tail-synthesize: describe the earlier state at the end; of several files, at both ends */
-    bool snapshot_on_exit; /* samples in memory at the end go to the file; always with overwrite */
+    struct weir_memory_options memory;
+    struct weir_snapshot_options snapshot;
     struct weir_reader_options readers;
-    const char *output_path; /* -o; for a stream, its name in messages */
-    enum weir_record_output_kind output_kind;
-    bool kcore;    /* --kcore: a copy of the kernel's code beside the data, in a folder */
-    int output_fd; /* for WEIR_RECORD_OUTPUT_STREAM: descriptor of the stream; borrowed */
-    bool append;   /* -A: continue the existing file */
-
-    enum weir_shed shed;   /* --shed: what weir may drop while the output is behind (engine/drain/shed.h) */
-    bool sync;             /* --sync: data under a checkpoint survives a crash of the machine */
-    uint64_t max_bytes;    /* --max-size: data in all files, to a record; recording ends there. 0: no limit */
-    int compression_level; /* -z: of zstd, 1 .. 22; 0: none */
-
+    struct weir_record_output output;
     struct weir_rotation_options rotation;
-    struct weir_event_list *rotate_on; /* --switch-output-event; NULL or empty: none */
-    struct weir_snapshot_condition snapshot_on;
-    bool ftrace_snapshot; /* --ftrace-snapshot */
-    enum weir_record_on_full on_full;
-    uint64_t keep_free_bytes; /* --keep-free: with less free, the file system counts as full; 0: with nothing free */
-
     struct weir_build_id_options build_ids;
+
     struct weir_control_spec control; /* --control; borrowed names */
     uint64_t lease_s;                 /* --lease: the recording ends without a renewal for so long; 0: no lease */
     struct weir_metrics_spec metrics; /* --metrics; borrowed path */

@@ -15,14 +15,14 @@
 #include "topology/plan_housekeeping.h"
 #include "unwind/machine.h"
 
-bool weir_recording_plan_has_tasks(const struct weir_record_options *options)
+bool weir_recording_plan_has_tasks(const struct weir_record_targets *targets)
 {
-    return options->target.kind != WEIR_TARGET_ALL;
+    return targets->spec.kind != WEIR_TARGET_ALL;
 }
 
-bool weir_recording_plan_is_system_wide(const struct weir_record_options *options)
+bool weir_recording_plan_is_system_wide(const struct weir_record_targets *targets)
 {
-    return options->system_wide || (options->cpus && !weir_recording_plan_has_tasks(options));
+    return targets->system_wide || (targets->cpus && !weir_recording_plan_has_tasks(targets));
 }
 
 /* ---- CPUs and readers ---- */
@@ -30,7 +30,7 @@ bool weir_recording_plan_is_system_wide(const struct weir_record_options *option
 static int choose_cpus(struct weir_recording_plan *plan, struct weir_error *err)
 {
     const struct weir_cpuset *online = weir_topology_online(plan->machine->topology);
-    const struct weir_cpuset *asked = plan->options->cpus;
+    const struct weir_cpuset *asked = plan->options->targets.cpus;
     bool per_thread = weir_recording_plan_per_thread(plan);
     if (!asked)
         return weir_cpuset_copy(&plan->cpus, online);
@@ -71,10 +71,10 @@ static int choose_aux(struct weir_recording_plan *plan, struct weir_error *err)
         .cpus = &plan->cpus,
         .per_thread = weir_recording_plan_per_thread(plan),
         .system_wide = system_wide,
-        .command_only = !system_wide && !weir_recording_plan_has_tasks(options) && !options->cpus,
+        .command_only = !system_wide && !weir_recording_plan_has_tasks(&options->targets) && !options->targets.cpus,
         .clock_given = options->samples.clock.given,
         .no_switch_events = options->no_switch_events,
-        .ring_bytes_given = options->ring_bytes > 0,
+        .ring_bytes_given = options->memory.ring_bytes > 0,
         .notices = options->notices,
         .sysfs_root = plan->machine->sysfs_root,
     };
@@ -90,7 +90,7 @@ static int check_file_names(const struct weir_recording_plan *plan, struct weir_
     if (!rotates && !weir_modes_have(&plan->modes, WEIR_MODE_TIME_NAMES))
         return 0;
     /* A name that is too long would fail at the first rotation, or at the end. */
-    return weir_stamped_name_check(options->output_path, rotates ? WEIR_HIDING_PREFIX : "", err);
+    return weir_stamped_name_check(options->output.path, rotates ? WEIR_HIDING_PREFIX : "", err);
 }
 
 /* ---- settings of events ---- */
@@ -101,13 +101,13 @@ static int choose_freq_hz(struct weir_recording_plan *plan, struct weir_error *e
 {
     const struct weir_record_options *options = plan->options;
     plan->config.freq_hz = 0;
-    if (options->period)
+    if (options->rate.period)
         return 0;
     uint64_t most = plan->machine->limits.max_sample_rate_hz;
-    uint64_t freq_hz = options->freq_hz ? options->freq_hz : WEIR_RECORD_FREQ_DEFAULT_HZ;
+    uint64_t freq_hz = options->rate.freq_hz ? options->rate.freq_hz : WEIR_RECORD_FREQ_DEFAULT_HZ;
     if (freq_hz == WEIR_RECORD_FREQ_MAX)
         freq_hz = most;
-    if (freq_hz > most && options->strict_freq) {
+    if (freq_hz > most && options->rate.strict) {
         weir_error_set(err, -EINVAL, "maximum frequency rate (%llu Hz) exceeded", (unsigned long long)most);
         weir_error_hint(err, "kernel.perf_event_max_sample_rate is %llu: a lower -F, or %s", (unsigned long long)most,
                         weir_remedy(WEIR_REMEDY_MAX_SAMPLE_RATE, (int64_t)freq_hz, (char[WEIR_REMEDY_BYTES]){0}));
@@ -128,21 +128,21 @@ static int configure(struct weir_recording_plan *plan, struct weir_error *err)
 {
     const struct weir_record_options *options = plan->options;
     struct weir_event_config *config = &plan->config;
-    config->period = options->period;
-    config->period_or_freq_given = options->period || options->freq_hz;
+    config->period = options->rate.period;
+    config->period_or_freq_given = options->rate.period || options->rate.freq_hz;
     config->samples = options->samples;
     config->samples.intr_regs |= plan->machine->interrupt_registers;
     config->samples.user_regs_extended = plan->machine->user_registers;
     if (options->samples.user_regs_all)
         config->samples.user_regs |= plan->machine->user_registers;
     config->build_ids_in_maps = options->build_ids.in_maps;
-    config->text_pokes = options->kcore;
+    config->text_pokes = options->output.kcore;
     config->guests = weir_guests_are_given(&options->guests);
-    config->inherit = !options->no_inherit && !weir_recording_plan_per_thread(plan);
-    config->inherit_reads = options->inherit_reads;
-    config->inherit_stat = options->inherit_stat;
+    config->inherit = !options->targets.no_inherit && !weir_recording_plan_per_thread(plan);
+    config->inherit_reads = options->targets.inherit_reads;
+    config->inherit_stat = options->targets.inherit_stat;
     config->starts_disabled = !weir_schedule_starts_enabled(&options->schedule);
-    config->enable_on_exec = !config->system_wide && !weir_recording_plan_has_tasks(options);
+    config->enable_on_exec = !config->system_wide && !weir_recording_plan_has_tasks(&options->targets);
     if (options->all_kernel || options->all_user)
         weir_event_list_limit_to(options->events, options->all_kernel ? WEIR_EVENT_SIDE_KERNEL : WEIR_EVENT_SIDE_USER);
     weir_event_list_tell_limits(options->events, config, options->notices);
@@ -248,11 +248,11 @@ static void set_mode(struct weir_recording_plan *plan, enum weir_mode mode, bool
 /* Sets the modes of the targets, on which all later choices depend. */
 static void choose_target_modes(struct weir_recording_plan *plan)
 {
-    bool system_wide = weir_recording_plan_is_system_wide(plan->options);
+    bool system_wide = weir_recording_plan_is_system_wide(&plan->options->targets);
     plan->modes = weir_record_modes(plan->options);
     plan->config.system_wide = system_wide;
     set_mode(plan, WEIR_MODE_SYSTEM_WIDE, system_wide);
-    set_mode(plan, WEIR_MODE_PER_THREAD, plan->options->per_thread && !system_wide);
+    set_mode(plan, WEIR_MODE_PER_THREAD, plan->options->targets.per_thread && !system_wide);
 }
 
 /* Sets the modes of the events, once the AUX event is ready. Returns 0, or -EINVAL with err: a rule refuses the
@@ -261,7 +261,7 @@ static int choose_event_modes(struct weir_recording_plan *plan, const bool *with
 {
     const struct weir_event_list *events = plan->options->events;
     const struct weir_event *aux = weir_aux_events_find(events);
-    int overwrite = weir_event_list_overwrites(events, plan->options->overwrite, err);
+    int overwrite = weir_event_list_overwrites(events, plan->options->memory.overwrite, err);
     if (overwrite < 0)
         return overwrite;
     plan->config.overwrite = overwrite;

@@ -68,7 +68,7 @@ bool weir_recording_plan_shrink_rings(struct weir_recording_plan *plan);
 void weir_recording_plan_fini(struct weir_recording_plan *plan);
 
 /* Whether the recording covers all tasks of its CPUs: with -a, or with -C and no named tasks. */
-bool weir_recording_plan_is_system_wide(const struct weir_record_options *options);
+bool weir_recording_plan_is_system_wide(const struct weir_record_targets *targets);
 
 /* Whether rings belong to tasks instead of CPUs. */
 static inline bool weir_recording_plan_per_thread(const struct weir_recording_plan *plan)
@@ -77,7 +77,7 @@ static inline bool weir_recording_plan_per_thread(const struct weir_recording_pl
 }
 
 /* Whether the options name tasks (-p, -t, -u). */
-bool weir_recording_plan_has_tasks(const struct weir_record_options *options);
+bool weir_recording_plan_has_tasks(const struct weir_record_targets *targets);
 
 /* Returns the number of places that may have data rings: CPUs, with late ones; or with --per-thread tasks, once they
  * are listed. */

@@ -31,13 +31,13 @@ uint64_t weir_recording_plan_places(const struct weir_recording_plan *plan)
 {
     if (plan->tasks > 0)
         return plan->tasks;
-    uint64_t late = plan->options->cpus ? 0 : weir_cpuset_count(&plan->machine->late_cpus);
+    uint64_t late = plan->options->targets.cpus ? 0 : weir_cpuset_count(&plan->machine->late_cpus);
     return weir_cpuset_count(&plan->cpus) + late;
 }
 
 uint64_t weir_recording_plan_side_only_cpus(const struct weir_recording_plan *plan)
 {
-    uint64_t late = plan->options->cpus ? weir_cpuset_count(&plan->machine->late_cpus) : 0;
+    uint64_t late = plan->options->targets.cpus ? weir_cpuset_count(&plan->machine->late_cpus) : 0;
     return weir_cpuset_count(&plan->side_cpus) + late;
 }
 
@@ -45,7 +45,7 @@ uint64_t weir_recording_plan_side_only_cpus(const struct weir_recording_plan *pl
  * event for each of their lists. */
 static unsigned sample_events(const struct weir_record_options *options)
 {
-    const struct weir_event_list *const lists[] = {options->rotate_on, options->snapshot_on.events};
+    const struct weir_event_list *const lists[] = {options->rotation.events, options->snapshot.on.events};
     size_t count = 0;
     for (size_t i = 0; i < options->events->count; i++)
         count += !options->events->events[i].sideband;
@@ -74,7 +74,7 @@ uint64_t weir_recording_plan_descriptors(const struct weir_recording_plan *plan,
 uint64_t weir_recording_plan_fds_needed(const struct weir_recording_plan *plan, const struct weir_targets *targets)
 {
     const struct weir_record_options *options = plan->options;
-    uint64_t apart = options->inherit_stat ? targets->count : 0; /* one descriptor for each target */
+    uint64_t apart = options->targets.inherit_stat ? targets->count : 0; /* one descriptor for each target */
     return weir_budget_fds(weir_recording_plan_descriptors(plan, targets), plan->placement.reader_count) + apart +
            weir_cgroup_count_fds(options->events);
 }
@@ -87,7 +87,7 @@ static unsigned stage_workers(const struct weir_recording_plan *plan)
 struct weir_chunk_stage_setup weir_recording_plan_stage(const struct weir_recording_plan *plan,
                                                         const struct weir_stage_steps *steps)
 {
-    struct weir_chunk_stage_setup setup = {.level = plan->options->compression_level};
+    struct weir_chunk_stage_setup setup = {.level = plan->options->output.compression_level};
     if (weir_modes_have(&plan->modes, WEIR_MODE_DEFER))
         setup.rewriters[setup.rewriter_count++] = weir_join_step_rewriter(steps ? steps->join : NULL);
     if (plan->unwinds)
@@ -129,8 +129,8 @@ static void choose_rings(struct weir_recording_plan *plan)
         limits.mlock_kb = weir_min_u64(limits.mlock_kb * cpus / places, limits.mlock_kb);
     }
     struct weir_ring_sizes sizes = weir_ring_bytes_choose(&limits, memory, places);
-    plan->ring_bytes = options->ring_bytes ? options->ring_bytes : sizes.data_bytes;
-    if (options->ring_bytes == 0 && plan->aux.data_ring_bytes_wanted > 0)
+    plan->ring_bytes = options->memory.ring_bytes ? options->memory.ring_bytes : sizes.data_bytes;
+    if (options->memory.ring_bytes == 0 && plan->aux.data_ring_bytes_wanted > 0)
         plan->ring_bytes = weir_min_u64(plan->ring_bytes, plan->aux.data_ring_bytes_wanted);
     plan->sideband_ring_bytes = sizes.sideband_bytes; /* -m is for samples: side records need their own room */
     plan->side_only_ring_bytes = weir_min_u64(sizes.sideband_bytes, SIDE_ONLY_RING_BYTES);
@@ -143,7 +143,7 @@ static void choose_pool(struct weir_recording_plan *plan)
 {
     uint64_t memory = weir_topology_memory_bytes(plan->machine->topology);
     uint64_t limit = plan->machine->memory_limit.bytes;
-    uint64_t asked = plan->options->buffer_bytes;
+    uint64_t asked = plan->options->memory.buffer_bytes;
     plan->grow_pool = asked == 0;
     /* A cgroup exists for the programs in it. So the pool gets a quarter of a cgroup, where it gets a thirty-second
      * part of a machine. */
@@ -160,7 +160,7 @@ static void fit_pool_to_overwritten_rings(struct weir_recording_plan *plan)
     uint64_t rings_bytes = plan->ring_bytes * weir_recording_plan_places(plan);
     uint64_t wanted = weir_max_u64(plan->buffer_bytes, weir_align_up(rings_bytes, WEIR_CHUNK_MAX_BYTES));
     plan->grow_pool = false;
-    if (plan->options->buffer_bytes == 0)
+    if (plan->options->memory.buffer_bytes == 0)
         plan->buffer_bytes = weir_min_u64(wanted, weir_machine_facts_memory_bytes(plan->machine) / MEMORY_SHARE);
 }
 
@@ -183,12 +183,12 @@ static int choose_retained(struct weir_recording_plan *plan, struct weir_error *
     const struct weir_record_options *options = plan->options;
     uint64_t memory = weir_machine_facts_memory_bytes(plan->machine);
     unsigned readers = plan->placement.reader_count;
-    uint64_t bytes = options->retained_bytes;
-    if (bytes == 0 && options->retained_span_ns == 0)
+    uint64_t bytes = options->memory.retained_bytes;
+    if (bytes == 0 && options->memory.retained_span_ns == 0)
         return 0;
     if (bytes == 0)
         bytes = weir_retention_default_bytes(memory, readers);
-    plan->retained_bytes = weir_retention_plan(bytes, options->retained_span_ns, readers).bytes;
+    plan->retained_bytes = weir_retention_plan(bytes, options->memory.retained_span_ns, readers).bytes;
     if (plan->retained_bytes > bytes)
         weir_notice(options->notices, WEIR_NOTICE_INFO, "raising -M from %llu to %llu bytes, the least for %u %s",
                     (unsigned long long)bytes, (unsigned long long)plan->retained_bytes, readers,
@@ -196,7 +196,7 @@ static int choose_retained(struct weir_recording_plan *plan, struct weir_error *
     if (plan->retained_bytes > memory / MEMORY_SHARE)
         return refuse_retained(plan, memory, err);
     plan->grow_pool = false; /* a recording of days needs its memory from the start */
-    if (options->buffer_bytes == 0)
+    if (options->memory.buffer_bytes == 0)
         plan->buffer_bytes = weir_min_u64(plan->buffer_bytes, readers * PASSING_PER_READER);
     return 0;
 }
@@ -212,7 +212,7 @@ static int fit_pool_to_aux_snapshot(struct weir_recording_plan *plan, struct wei
     uint64_t each = weir_align_up(plan->aux.snapshot_bytes, WEIR_CHUNK_MAX_BYTES) + WEIR_CHUNK_MAX_BYTES;
     uint64_t chunks = (uint64_t)plan->placement.reader_count * AUX_CHUNKS_PER_READER;
     uint64_t needed = weir_recording_plan_places(plan) * each + chunks * WEIR_CHUNK_MAX_BYTES;
-    uint64_t named = plan->options->buffer_bytes;
+    uint64_t named = plan->options->memory.buffer_bytes;
     if (named == 0 && needed <= weir_machine_facts_memory_bytes(plan->machine) / MEMORY_SHARE) {
         plan->buffer_bytes = weir_max_u64(plan->buffer_bytes, needed);
         return 0;
@@ -241,8 +241,8 @@ static void shrink_aux(struct weir_recording_plan *plan)
 static void fit_pool_to_disk(struct weir_recording_plan *plan)
 {
     bool holds_snapshots = weir_modes_pause_for_snapshots(&plan->modes); /* the pool takes them whole */
-    if (!weir_modes_have(&plan->modes, WEIR_MODE_FULL_ROTATES) || plan->options->buffer_bytes > 0 || holds_snapshots ||
-        plan->machine->free_bytes == UINT64_MAX)
+    if (!weir_modes_have(&plan->modes, WEIR_MODE_FULL_ROTATES) || plan->options->memory.buffer_bytes > 0 ||
+        holds_snapshots || plan->machine->free_bytes == UINT64_MAX)
         return;
     uint64_t least = (uint64_t)plan->placement.reader_count * WEIR_CHUNK_MAX_BYTES;
     uint64_t most = weir_max_u64(plan->machine->free_bytes / POOL_SHARE_OF_FREE, least);
@@ -268,7 +268,7 @@ int weir_recording_plan_choose_sizes(struct weir_recording_plan *plan, struct we
 bool weir_recording_plan_shrink_rings(struct weir_recording_plan *plan)
 {
     uint64_t page_bytes = plan->machine->limits.page_bytes;
-    if (plan->options->ring_bytes || plan->ring_bytes <= page_bytes)
+    if (plan->options->memory.ring_bytes || plan->ring_bytes <= page_bytes)
         return false;
     plan->ring_bytes /= 2;
     plan->sideband_ring_bytes = weir_max_u64(plan->sideband_ring_bytes / 2, page_bytes);

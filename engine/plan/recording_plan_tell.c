@@ -58,7 +58,7 @@ static void tell_retained(const struct weir_recording_plan *plan)
         return;
     unsigned readers = plan->placement.reader_count;
     struct weir_retention_plan kept =
-        weir_retention_plan(plan->retained_bytes, plan->options->retained_span_ns, readers);
+        weir_retention_plan(plan->retained_bytes, plan->options->memory.retained_span_ns, readers);
     weir_notice(plan->options->notices, WEIR_NOTICE_VERBOSE,
                 "memory: %llu KiB of the pool for samples (%u chunks of %u KiB for each of %u readers), and as much "
                 "again when snapshot-alloc asks for it",

@@ -23,7 +23,7 @@ int weir_data_path_open_events(struct weir_data_path *path, struct weir_error *e
                                          .cpus = &plan->cpus,
                                          .side_cpus = &plan->side_cpus,
                                          .late_cpus = &plan->machine->late_cpus,
-                                         .late_are_side_only = plan->options->cpus != NULL,
+                                         .late_are_side_only = plan->options->targets.cpus != NULL,
                                          .targets = path->setup.targets,
                                          .with_siblings = true,
                                          .per_thread = weir_recording_plan_per_thread(plan),
@@ -31,7 +31,7 @@ int weir_data_path_open_events(struct weir_data_path *path, struct weir_error *e
                                          .limits = &plan->machine->limits,
                                          .notices = plan->options->notices,
                                          .off_cpu = path->setup.off_cpu,
-                                         .exclude_follows = plan->options->exclude_self,
+                                         .exclude_follows = plan->options->targets.exclude_self,
                                      },
                                      err);
     return result < 0 ? result : weir_sample_check_ring(plan->options->events, plan->ring_bytes, err);
@@ -42,7 +42,7 @@ int weir_data_path_open_events(struct weir_data_path *path, struct weir_error *e
 /* Returns the smallest size limit of an output. 0: no limit. */
 static uint64_t least_size(const struct weir_record_options *options)
 {
-    uint64_t limit = options->max_bytes, file = options->rotation.bytes;
+    uint64_t limit = options->output.max_bytes, file = options->rotation.bytes;
     return limit == 0 || (file > 0 && file < limit) ? file : limit;
 }
 
@@ -115,7 +115,7 @@ int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error 
     const struct weir_record_options *options = plan->options;
     const struct weir_event_set *events = &path->events;
     bool per_thread = weir_recording_plan_per_thread(plan);
-    int result = weir_shed_plan_init(&path->shed, options->shed, events->list);
+    int result = weir_shed_plan_init(&path->shed, options->memory.shed, events->list);
     if (result < 0)
         return weir_error_set_errno(err, result, "cannot plan the shedding of samples");
     result = make_steps(path, err);
@@ -136,15 +136,15 @@ int weir_data_path_make_pipeline(struct weir_data_path *path, struct weir_error 
         .layout = weir_walk_layout_of(events),
         .buffer_bytes = plan->buffer_bytes,
         .retained_bytes = plan->retained_bytes,
-        .retained_span_ns = options->retained_span_ns,
+        .retained_span_ns = options->memory.retained_span_ns,
         .shed = &path->shed,
         .set = events,
         .aux = plan->aux.mode != WEIR_AUX_NONE ? &weir_aux_drain_hooks : NULL,
         .modes = plan->modes,
         .grow_pool = plan->grow_pool,
-        .max_bytes = options->max_bytes,
+        .max_bytes = options->output.max_bytes,
         .size_bytes = least_size(options),
-        .sync = options->sync,
+        .sync = options->output.sync,
         .stage = weir_recording_plan_stage(plan, &steps),
         .steps = steps,
         .epoch_ns = options->samples.aggregate.interval_ns,

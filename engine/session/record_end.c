@@ -11,7 +11,7 @@ static void tell_of_consumer(struct weir_recording *recording, enum weir_record_
 {
     if (!recording->files.consumer_gone)
         return;
-    bool runs_on = recording->options->command && !weir_workload_poll(&recording->workload);
+    bool runs_on = recording->options->targets.command && !weir_workload_poll(&recording->workload);
     weir_notice(recording->options->notices, WEIR_NOTICE_WARNING, "the consumer of the recording has gone%s%s",
                 end == WEIR_RECORD_END_CONSUMER ? ": recording has ended" : " before its end",
                 runs_on ? "; the command runs on" : "");
@@ -44,7 +44,7 @@ static void end_workload(struct weir_recording *recording, enum weir_record_end 
     const struct weir_notice_sink *notices = recording->options->notices;
     struct weir_workload *workload = &recording->workload;
     tell_of_consumer(recording, end);
-    if (!recording->options->command)
+    if (!recording->options->targets.command)
         return;
     weir_recording_enter_step(recording, WEIR_ENDING_COMMAND);
     if (end == WEIR_RECORD_END_SIGNAL || end == WEIR_RECORD_END_TARGETS || end == WEIR_RECORD_END_SCHEDULE ||
@@ -99,7 +99,7 @@ static int drain(struct weir_recording *recording, struct weir_error *err)
     weir_disk_guard_begin_tending(&recording->guard);
     recording->result->lost_suspended = recording->guard.lost_suspended;
     weir_file_series_conclude_rotation(&recording->files);
-    int described = options->tail_synthesize ? weir_beginning_synthesize(&recording->beginning, err) : 0;
+    int described = options->synth.at_end ? weir_beginning_synthesize(&recording->beginning, err) : 0;
     bool asked = asks_at_end || recording->files.rotation.taken_back;
     weir_pipeline_stop_readers(&recording->path.pipeline, weir_snapshots_keep_end(&recording->snapshots, asked));
     if (recording->off_cpu && described == 0)

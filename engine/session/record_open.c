@@ -33,8 +33,8 @@ static void tell_left_out(const struct weir_recording *recording, uint64_t fds_n
 static int find_targets(struct weir_recording *recording, struct weir_error *err)
 {
     const struct weir_record_options *options = recording->options;
-    struct weir_target_spec spec = options->target;
-    if (!recording->plan.config.system_wide && !weir_recording_plan_has_tasks(options))
+    struct weir_target_spec spec = options->targets.spec;
+    if (!recording->plan.config.system_wide && !weir_recording_plan_has_tasks(&options->targets))
         spec = (struct weir_target_spec){.kind = WEIR_TARGET_PROCESSES, .ids = &recording->workload.pid, .id_count = 1};
     int result = weir_targets_find(&recording->targets, &spec, NULL, err);
     if (result == 0 && weir_recording_plan_per_thread(&recording->plan))
@@ -61,10 +61,10 @@ static void raise_fd_limit(struct weir_recording *recording)
 static bool found_new_targets(struct weir_recording *recording, unsigned tries)
 {
     const struct weir_record_options *options = recording->options;
-    if (!weir_recording_plan_has_tasks(options))
+    if (!weir_recording_plan_has_tasks(&options->targets))
         return false;
     struct weir_targets now;
-    if (weir_targets_find(&now, &options->target, NULL, NULL) < 0) /* all targets have ended */
+    if (weir_targets_find(&now, &options->targets.spec, NULL, NULL) < 0) /* all targets have ended */
         return false;
     (void)leave_out_siblings(recording, &now);
     size_t new_count = weir_targets_count_new(&recording->targets, &now);
@@ -258,7 +258,7 @@ static void while_waiting(void *ctx)
 {
     struct weir_recording *recording = ctx;
     struct weir_coordinator *coordinator = &recording->coordinator;
-    if (recording->options->output_kind != WEIR_RECORD_OUTPUT_STREAM) {
+    if (recording->options->output.kind != WEIR_RECORD_OUTPUT_STREAM) {
         weir_disk_guard_tend(&recording->guard);
         return;
     }

@@ -3,18 +3,17 @@
 #include "io/output_file.h"
 #include "io/output_folder.h"
 
-static int check_output(const struct weir_record_options *options, struct weir_error *err)
+static int check_output(const struct weir_record_output *output, struct weir_error *err)
 {
-    if (options->output_kind == WEIR_RECORD_OUTPUT_STREAM)
-        return weir_output_file_check_stream(options->output_fd, err);
-    return options->kcore ? weir_output_folder_check(options->output_path, err)
-                          : weir_output_file_check(options->output_path, err);
+    if (output->kind == WEIR_RECORD_OUTPUT_STREAM)
+        return weir_output_file_check_stream(output->fd, err);
+    return output->kcore ? weir_output_folder_check(output->path, err) : weir_output_file_check(output->path, err);
 }
 
 static int open_append(struct weir_recording *recording, struct weir_error *err)
 {
-    int result = weir_append_open(&recording->append, recording->options->output_path, err);
-    if (result == 0 && recording->append && recording->options->sync)
+    int result = weir_append_open(&recording->append, recording->options->output.path, err);
+    if (result == 0 && recording->append && recording->options->output.sync)
         result = weir_append_check_name(recording->append, err);
     return result;
 }
@@ -26,8 +25,8 @@ static int list_late_cpus(struct weir_recording *recording, struct weir_error *e
     const struct weir_topology *topology = recording->machine.topology;
     const struct weir_cpuset *online = weir_topology_online(topology);
     struct weir_cpu_follower *follower = &recording->cpu_follower;
-    bool system_wide = weir_recording_plan_is_system_wide(options);
-    bool has_late = (system_wide || !options->per_thread) && weir_topology_is_this_machine(topology);
+    bool system_wide = weir_recording_plan_is_system_wide(&options->targets);
+    bool has_late = (system_wide || !options->targets.per_thread) && weir_topology_is_this_machine(topology);
     int result = weir_cpu_follower_open(follower, "", online);
     if (result == 0 && has_late)
         result = weir_cpu_follower_list_late(follower, online, system_wide, &recording->machine.late_cpus);
@@ -40,8 +39,8 @@ static int tell_plan(const struct weir_recording *recording, struct weir_error *
 {
     const struct weir_record_options *options = recording->options;
     struct weir_targets targets = {0};
-    if (weir_recording_plan_has_tasks(options))
-        (void)weir_targets_find(&targets, &options->target, NULL, NULL); /* leaves targets unchanged if it fails */
+    if (weir_recording_plan_has_tasks(&options->targets))
+        (void)weir_targets_find(&targets, &options->targets.spec, NULL, NULL); /* unchanged if it fails */
     int result = weir_recording_plan_tell(&recording->plan, &targets, err);
     weir_targets_fini(&targets);
     return result;
@@ -50,12 +49,12 @@ static int tell_plan(const struct weir_recording *recording, struct weir_error *
 int weir_recording_make_plan(struct weir_recording *recording, struct weir_error *err)
 {
     const struct weir_record_options *options = recording->options;
-    int result = check_output(options, err);
+    int result = check_output(&options->output, err);
     if (result == 0)
         result = weir_guests_check(&options->guests, err);
-    if (result == 0 && options->append)
+    if (result == 0 && options->output.append)
         result = open_append(recording, err);
-    if (result == 0 && options->kcore)
+    if (result == 0 && options->output.kcore)
         result = weir_kcore_open(&recording->kcore, NULL, err);
     if (result == 0)
         result = weir_machine_facts_read(&recording->machine, options, &weir_kernel_linux, err);

@@ -90,10 +90,10 @@ static int open_control(struct weir_recording *recording, struct weir_error *err
                                            });
     struct weir_error unheard = {0};
     int result = weir_control_open(&recording->control, &options->control, err);
-    if (result == 0 && options->command)
+    if (result == 0 && options->targets.command)
         result = weir_control_listen(&recording->control, err);
     bool is_deaf = result == 0 && weir_control_listen_to_user(&recording->control, &unheard) < 0;
-    if (is_deaf && options->lease_s > 0 && !options->control.given && !options->command) {
+    if (is_deaf && options->lease_s > 0 && !options->control.given && !options->targets.command) {
         weir_error_set(err, unheard.code, "no controller could renew the lease: %s", unheard.what);
         weir_error_hint(err, "give it a channel with --control");
         return unheard.code;
@@ -107,12 +107,12 @@ static int hold_command(struct weir_recording *recording, struct weir_error *err
 {
     const struct weir_record_options *options = recording->options;
     struct weir_workload *workload = &recording->workload;
-    if (!options->command)
+    if (!options->targets.command)
         return 0;
-    workload->off_stdout = options->output_kind == WEIR_RECORD_OUTPUT_STREAM;
+    workload->off_stdout = options->output.kind == WEIR_RECORD_OUTPUT_STREAM;
     workload->environment = recording->control.environment;
     workload->ignored = options->caller.ignored_before;
-    return weir_workload_prepare(workload, options->command, &recording->coordinator.mask_before, err);
+    return weir_workload_prepare(workload, options->targets.command, &recording->coordinator.mask_before, err);
 }
 
 /* Moves the calling thread to the housekeeping CPUs. The threads that it makes then run there, too. */
@@ -169,7 +169,7 @@ static int follow_cpus(struct weir_recording *recording)
                                        .suspended = &weir_clock_suspended,
                                        .notices = recording->options->notices,
                                        .list_id = recording->facts.descriptions[0].ids[0],
-                                       .expects_all_cpus = !recording->options->cpus && !per_thread,
+                                       .expects_all_cpus = !recording->options->targets.cpus && !per_thread,
                                        .map_rings = map_rings,
                                        .add_to_triggers = add_to_triggers,
                                        .ctx = recording,
@@ -201,14 +201,14 @@ int weir_recording_watch(struct weir_recording *recording, struct weir_error *er
 {
     const struct weir_record_options *options = recording->options;
     struct weir_coordinator *coordinator = &recording->coordinator;
-    struct weir_workload *workload = options->command ? &recording->workload : NULL;
+    struct weir_workload *workload = options->targets.command ? &recording->workload : NULL;
     coordinator->schedule = &options->schedule;
     coordinator->toggle_events = weir_event_toggle_all;
     coordinator->toggle_ctx = &recording->toggle;
     coordinator->writer_calls = tell_of_output;
     coordinator->writer_ctx = recording;
     int result = weir_coordinator_watch(coordinator, &recording->path.pipeline, workload,
-                                        weir_recording_plan_has_tasks(options));
+                                        weir_recording_plan_has_tasks(&options->targets));
     if (result == 0)
         result = follow_cpus(recording);
     if (result == 0)
@@ -260,9 +260,9 @@ static int guard_disk(struct weir_recording *recording, struct weir_error *err)
     const struct weir_record_options *options = recording->options;
     const struct weir_recording_plan *plan = &recording->plan;
     const struct weir_disk_guard_setup setup = {
-        .output_path = options->output_path,
-        .on_full = options->on_full,
-        .keep_free_bytes = options->keep_free_bytes,
+        .output_path = options->output.path,
+        .on_full = options->output.on_full,
+        .keep_free_bytes = options->output.keep_free_bytes,
         .file_bytes = options->rotation.bytes,
         .memory_bytes = plan->buffer_bytes + plan->retained_bytes,
         .rings_bytes = plan->ring_bytes * weir_recording_plan_places(plan),
@@ -313,7 +313,7 @@ static void begin_snapshots(struct weir_recording *recording)
 static void warn_about_own_samples(const struct weir_recording *recording)
 {
     const struct weir_record_options *options = recording->options;
-    if (!recording->plan.config.system_wide && options->target.kind != WEIR_TARGET_USER)
+    if (!recording->plan.config.system_wide && options->targets.spec.kind != WEIR_TARGET_USER)
         return;
     for (size_t i = 0; i < options->events->count; i++) {
         const struct weir_event *event = &options->events->events[i];
@@ -330,7 +330,7 @@ static int exclude_self(struct weir_recording *recording, struct weir_error *err
 {
     const struct weir_pipeline *pipeline = &recording->path.pipeline;
     struct weir_sideband *sideband = recording->sideband.sideband;
-    if (!recording->options->exclude_self)
+    if (!recording->options->targets.exclude_self)
         return 0;
     unsigned most = weir_pipeline_tids_max(pipeline) + OWN_THREADS;
     pid_t *tids = calloc(most, sizeof(*tids));
@@ -394,10 +394,10 @@ static int write_beginning(struct weir_recording *recording, struct weir_error *
 {
     const struct weir_record_options *options = recording->options;
     struct weir_file_series *files = &recording->files;
-    int result = options->kcore ? weir_record_file_copy_kernel(files->current, &recording->facts, err) : 0;
+    int result = options->output.kcore ? weir_record_file_copy_kernel(files->current, &recording->facts, err) : 0;
     if (result == 0)
         result = weir_beginning_write_first(&recording->beginning, err);
-    bool is_stream = options->output_kind == WEIR_RECORD_OUTPUT_STREAM;
+    bool is_stream = options->output.kind == WEIR_RECORD_OUTPUT_STREAM;
     files->given_up = is_stream && result == -ECANCELED;
     if (!files->given_up && !(is_stream && result == -EPIPE))
         return result;
@@ -407,9 +407,9 @@ static int write_beginning(struct weir_recording *recording, struct weir_error *
 
 static int start_command(struct weir_recording *recording, bool *workload_failed, struct weir_error *err)
 {
-    if (!recording->options->command)
+    if (!recording->options->targets.command)
         return 0;
-    int result = weir_workload_start(&recording->workload, recording->options->command, err);
+    int result = weir_workload_start(&recording->workload, recording->options->targets.command, err);
     *workload_failed = result < 0;
     return result;
 }

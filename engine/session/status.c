@@ -208,8 +208,8 @@ void weir_status_append(const struct weir_status_sources *sources, bool places, 
     weir_buf_printf(out,
                     "\"pressure\":\"%s\",\"shed\":{\"most\":\"%s\",\"samples\":%" PRIu64 ",\"trimmed_samples\":%" PRIu64
                     ",\"trimmed_bytes\":%" PRIu64 "},",
-                    weir_pressure_word(sums.pressure), weir_shed_word(plan->options->shed), sums.shed, sums.trimmed,
-                    sums.trimmed_bytes);
+                    weir_pressure_word(sums.pressure), weir_shed_word(plan->options->memory.shed), sums.shed,
+                    sums.trimmed, sums.trimmed_bytes);
     weir_buf_printf(out, "\"output_error\":%d,\"rings\":%" PRIu64 ",\"ring_bytes\":%" PRIu64 ",", -failed, sums.rings,
                     plan->ring_bytes);
     weir_buf_printf(out, "\"pool\":{\"bytes\":%" PRIu64 ",\"used_bytes\":%" PRIu64 "},", plan->buffer_bytes,

@@ -143,7 +143,7 @@ static int prepare(struct simulation *s, struct weir_error *err)
     if (s->plan.buffer_bytes == 0)
         s->plan.buffer_bytes =
             weir_pool_default_bytes(weir_topology_memory_bytes(s->machine.topology), s->plan.placement.reader_count);
-    s->plan.ring_bytes = options->record.ring_bytes ? options->record.ring_bytes : RING_DEFAULT_BYTES;
+    s->plan.ring_bytes = options->record.memory.ring_bytes ? options->record.memory.ring_bytes : RING_DEFAULT_BYTES;
     s->plan.sideband_ring_bytes = weir_min_u64(SIDEBAND_RING_BYTES, s->plan.ring_bytes);
     s->plan.config = (struct weir_event_config){
         .samples.aggregate = s->record_options.samples.aggregate,
@@ -223,7 +223,7 @@ static int open_all(struct simulation *s, struct weir_error *err)
  * written. Returns the time of the next chance. */
 static uint64_t snapshot_perhaps(struct simulation *s, uint64_t now_ns)
 {
-    if (s->options->record.retained_bytes == 0)
+    if (s->options->record.memory.retained_bytes == 0)
         return UINT64_MAX;
     if (weir_sim_random(&s->random) % SNAPSHOT_CHANCE == 0)
         weir_rounds_snapshot(&s->path.pipeline.rounds);
@@ -334,7 +334,7 @@ static int produce_and_finish(struct simulation *s, struct weir_simulate_result 
     struct weir_sim_produced produced = {0};
     weir_sim_producers_stop(s->producers, &produced);
     weir_event_set_disable(&s->path.events);
-    weir_pipeline_stop_readers(&s->path.pipeline, s->options->record.retained_bytes > 0);
+    weir_pipeline_stop_readers(&s->path.pipeline, s->options->record.memory.retained_bytes > 0);
     int finished = finish(s, code == 0 ? err : NULL);
     result->seconds = (double)(weir_clock_now_ns(&weir_clock_monotonic) - started_ns) / (double)WEIR_NS_PER_S;
     result->produce_seconds = produced.seconds;
@@ -473,10 +473,10 @@ static int check_options(const struct weir_simulate_options *options, struct wei
         return weir_error_set(err, -EINVAL, "cannot simulate payloads of %u bytes: 8 to %u", load->payload_bytes,
                               PAYLOAD_MAX_BYTES);
     uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-    if (options->record.ring_bytes &&
-        (!weir_is_power_of_two(options->record.ring_bytes) || options->record.ring_bytes < page_bytes))
+    if (options->record.memory.ring_bytes &&
+        (!weir_is_power_of_two(options->record.memory.ring_bytes) || options->record.memory.ring_bytes < page_bytes))
         return weir_error_set(err, -EINVAL, "cannot simulate rings of %llu bytes: a power of two of pages",
-                              (unsigned long long)options->record.ring_bytes);
+                              (unsigned long long)options->record.memory.ring_bytes);
     return 0;
 }
 
@@ -497,15 +497,15 @@ int weir_simulate_run(const struct weir_simulate_options *options, struct weir_s
         .record = &result->record,
         .path.aux = WEIR_AUX_KEEPER_INIT,
     };
-    s.record_options.system_wide = true;
+    s.record_options.targets.system_wide = true;
     s.record_options.events = &s.events;
     if (options->load.mix.parts[WEIR_SIM_AGGREGATE] > 0)
         s.record_options.samples.aggregate.interval_ns = WEIR_NS_PER_S;
     s.record_options.samples.call_graph.defers = options->load.mix.parts[WEIR_SIM_DEFERRED] > 0;
     s.record_options.samples.call_graph.unwinds = options->load.mix.parts[WEIR_SIM_UNWIND] > 0;
     s.plan.modes = weir_record_modes(&s.record_options);
-    s.plan.buffer_bytes = options->record.buffer_bytes;
-    s.plan.retained_bytes = options->record.retained_bytes;
+    s.plan.buffer_bytes = options->record.memory.buffer_bytes;
+    s.plan.retained_bytes = options->record.memory.retained_bytes;
     weir_modes_add(&s.plan.modes, WEIR_MODE_ONE_FILE);
     weir_sim_disk_init(&s.disk, &weir_clock_monotonic);
     s.disk_ops = weir_sim_disk_ops(&s.disk);

@@ -127,10 +127,10 @@ Test(bench_options, defaults_are_what_help_says)
     cr_expect_eq(arguments.burst, 0);
     cr_expect_eq(arguments.payload_bytes, 64);
     cr_expect_eq(arguments.seed, 1);
-    cr_expect_eq(arguments.options.ring_bytes, 0);
-    cr_expect_eq(arguments.options.buffer_bytes, 0);
+    cr_expect_eq(arguments.options.memory.ring_bytes, 0);
+    cr_expect_eq(arguments.options.memory.buffer_bytes, 0);
     cr_expect_null(arguments.options.readers.threads_spec);
-    cr_expect_str_eq(arguments.options.output_path, "/dev/null");
+    cr_expect_str_eq(arguments.options.output.path, "/dev/null");
     cr_expect_eq(arguments.nodes, 1);
     cr_expect_eq(arguments.stall_ms, 0);
     cr_expect_eq(arguments.goal, WEIR_SIMULATE_ONCE);
@@ -155,10 +155,10 @@ Test(bench_options, every_option_reaches_its_field)
     cr_expect_eq(arguments.burst, 7);
     cr_expect_eq(arguments.payload_bytes, 60000);
     cr_expect_eq(arguments.seed, 0);
-    cr_expect_eq(arguments.options.ring_bytes, 8192);
-    cr_expect_eq(arguments.options.buffer_bytes, 3 << 20);
+    cr_expect_eq(arguments.options.memory.ring_bytes, 8192);
+    cr_expect_eq(arguments.options.memory.buffer_bytes, 3 << 20);
     cr_expect_str_eq(arguments.options.readers.threads_spec, "numa");
-    cr_expect_str_eq(arguments.options.output_path, "out");
+    cr_expect_str_eq(arguments.options.output.path, "out");
     cr_expect(arguments.json && arguments.quiet && arguments.verbosity == 1);
 }
 

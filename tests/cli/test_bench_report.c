@@ -78,7 +78,7 @@ static const struct weir_simulate_options options = {
             .seed = 1,
         },
     .nodes = 2,
-    .record.output_path = "a \"b\"\\c\td",
+    .record.output.path = "a \"b\"\\c\td",
 };
 
 static const struct weir_simulate_found found = {.value = 230, .limit = WEIR_SEARCH_LIMIT_FAILURE, .runs = 11};

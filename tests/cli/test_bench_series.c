@@ -73,13 +73,13 @@ static struct weir_bench_figures runs_of_one[] = {
 static struct weir_bench_figures runs_of_two[] = {{{50, 5, 5, 5, 90, 5}}};
 
 static struct weir_bench_point points[] = {
-    {.options = {.load = {.cpus = 1, .mix = {{1, 0, 0}}}, .nodes = 1, .record.output_path = "/dev/null"},
+    {.options = {.load = {.cpus = 1, .mix = {{1, 0, 0}}}, .nodes = 1, .record.output.path = "/dev/null"},
      .ring_bytes = 4096,
      .pool_bytes = 8192,
      .produced = 30,
      .runs = runs_of_one,
      .run_count = 3},
-    {.options = {.load = {.cpus = 8, .mix = {{1, 0, 0}}}, .nodes = 1, .record.output_path = "/dev/null"},
+    {.options = {.load = {.cpus = 8, .mix = {{1, 0, 0}}}, .nodes = 1, .record.output.path = "/dev/null"},
      .produced = 100,
      .lost = 10,
      .runs = runs_of_two,

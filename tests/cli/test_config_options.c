@@ -159,10 +159,10 @@ Test(config_options, keys_set_what_options_set)
 {
     add(&set.weir, "it", "[record]\nfreq = 99\nquiet = yes\nall-cpus\noutput = \"a b\"\nthreads\nevent = cs\n");
     cr_assert_eq(apply("true"), 0, "%s", err.what);
-    cr_expect_eq(arguments.options.freq_hz, 99);
+    cr_expect_eq(arguments.options.rate.freq_hz, 99);
     cr_expect(arguments.quiet);
-    cr_expect(arguments.options.system_wide);
-    cr_expect_str_eq(arguments.options.output_path, "a b");
+    cr_expect(arguments.options.targets.system_wide);
+    cr_expect_str_eq(arguments.options.output.path, "a b");
     cr_expect_str_eq(arguments.options.readers.threads_spec, "cpu");
     cr_assert_eq(arguments.events.count, 1);
     cr_expect_str_eq(arguments.events.items[0], "cs");
@@ -189,7 +189,7 @@ Test(config_options, command_line_goes_before_files)
 {
     add(&set.weir, "it", "[record]\nfreq = 99\nquiet = true\nevent = cs\nevent = page-faults\n");
     cr_assert_eq(apply("-F 7 --no-quiet -e cpu-clock true"), 0);
-    cr_expect_eq(arguments.options.freq_hz, 7);
+    cr_expect_eq(arguments.options.rate.freq_hz, 7);
     cr_expect_not(arguments.quiet);
     cr_assert_eq(arguments.events.count, 1);
     cr_expect_str_eq(arguments.events.items[0], "cpu-clock");
@@ -199,11 +199,11 @@ Test(config_options, frequency_and_period_on_the_command_line_go_before_each_oth
 {
     add(&set.weir, "it", "[record]\nfreq = 99\n");
     cr_assert_eq(apply("-c 5 true"), 0);
-    cr_expect_eq(arguments.options.freq_hz, 0);
+    cr_expect_eq(arguments.options.rate.freq_hz, 0);
     weir_config_set_fini(&set);
     add(&set.weir, "it", "[record]\ncount = 5\n");
     cr_assert_eq(apply("-F 99 true"), 0);
-    cr_expect_eq(arguments.options.period, 0);
+    cr_expect_eq(arguments.options.rate.period, 0);
 }
 
 Test(config_options, later_file_goes_before_the_earlier_one)
@@ -211,7 +211,7 @@ Test(config_options, later_file_goes_before_the_earlier_one)
     add(&set.weir, "system", "[record]\nfreq = 1\nevent = cs\nevent = cpu-clock\nrealtime = 5\n");
     add(&set.weir, "user", "[record]\nfreq = 2\nevent = page-faults\n");
     cr_assert_eq(apply("true"), 0);
-    cr_expect_eq(arguments.options.freq_hz, 2);
+    cr_expect_eq(arguments.options.rate.freq_hz, 2);
     cr_expect_eq(arguments.options.readers.realtime_priority, 5);
     cr_assert_eq(arguments.events.count, 1);
     cr_expect_str_eq(arguments.events.items[0], "page-faults");
@@ -367,11 +367,11 @@ Test(config_options, printed_configuration_is_read_as_the_same)
     weir_config_set_fini(&set);
     add(&set.weir, "it", weir_buf_str(&first));
     cr_assert_eq(apply("-g true"), 0, "%s", err.what);
-    cr_expect_eq(arguments.options.compression_level, 0);
+    cr_expect_eq(arguments.options.output.compression_level, 0);
     cr_expect_eq(arguments.options.samples.call_graph.mode, WEIR_CALL_GRAPH_DWARF);
-    cr_expect_eq(arguments.options.freq_hz, 2);
+    cr_expect_eq(arguments.options.rate.freq_hz, 2);
     cr_expect_eq(arguments.events.count, 2);
-    cr_expect_str_eq(arguments.options.output_path, " #\t\\");
+    cr_expect_str_eq(arguments.options.output.path, " #\t\\");
     cr_expect_str_eq(arguments.options.build_ids.cache_dir, "cache\f", "blanks at the end are its own");
     weir_buf_fini(&first);
 }

@@ -135,15 +135,15 @@ Test(presets, events_of_the_first_choice_that_the_machine_knows)
     cr_expect_eq(apply("--preset sched"), 0, "%s", err.what);
     expect_events(SCHED_EVENTS);
     cr_expect(strstr(notice, "preset 'sched': recorded without sched:sched_stat_wait"), "%s", notice);
-    cr_expect(arguments.options.system_wide);
-    cr_expect_eq(arguments.options.period, 1);
+    cr_expect(arguments.options.targets.system_wide);
+    cr_expect_eq(arguments.options.rate.period, 1);
 }
 
 Test(presets, option_of_the_command_line_holds_wherever_it_stands)
 {
     make_machine(sched_tracepoints, NULL);
     cr_expect_eq(apply("-c 7 -m 8 --preset sched"), 0, "%s", err.what);
-    cr_expect_eq(arguments.options.period, 7);
+    cr_expect_eq(arguments.options.rate.period, 7);
     cr_expect_eq(arguments.ring_sizes.data.number, 8);
 }
 
@@ -151,9 +151,9 @@ Test(presets, option_of_the_command_line_removes_those_that_it_excludes)
 {
     make_machine(sched_tracepoints, NULL);
     cr_expect_eq(apply("--preset sched -F 99 -p 1"), 0, "%s", err.what);
-    cr_expect_eq(arguments.options.period, 0);
-    cr_expect_eq(arguments.options.freq_hz, 99);
-    cr_expect(!arguments.options.system_wide);
+    cr_expect_eq(arguments.options.rate.period, 0);
+    cr_expect_eq(arguments.options.rate.freq_hz, 99);
+    cr_expect(!arguments.options.targets.system_wide);
 }
 
 Test(presets, events_of_the_command_line_are_added)

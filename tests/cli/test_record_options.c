@@ -407,21 +407,22 @@ Test(record_options, repeated_option_is_replaced)
     char cpus[16];
     weir_cpuset_format(&arguments.cpus, cpus, sizeof(cpus));
     cr_expect_str_eq(cpus, "1-2");
-    cr_expect_eq(arguments.options.freq_hz, 2);
-    cr_expect_eq(arguments.options.ring_bytes, 2 * PAGE);
-    cr_expect_eq(arguments.options.buffer_bytes, 2 << 20);
+    cr_expect_eq(arguments.options.rate.freq_hz, 2);
+    cr_expect_eq(arguments.options.memory.ring_bytes, 2 * PAGE);
+    cr_expect_eq(arguments.options.memory.buffer_bytes, 2 << 20);
     cr_expect_eq(arguments.options.readers.realtime_priority, 2);
-    cr_expect_str_eq(arguments.options.output_path, "b");
+    cr_expect_str_eq(arguments.options.output.path, "b");
 
     cr_expect_eq(parse("-p 7,8,9 -p 5 -c 1 -c 2 --threads=core --threads=numa"), 0);
     cr_assert_eq(arguments.pid_count, 1);
     cr_expect_eq(arguments.pids[0], 5);
-    cr_expect_eq(arguments.options.period, 2);
+    cr_expect_eq(arguments.options.rate.period, 2);
     cr_expect_str_eq(arguments.options.readers.threads_spec, "numa");
 
     cr_expect_eq(parse("-a -a -g -g -q -q --dry-run --dry-run --exclude-perf --exclude-perf"), 0);
-    cr_expect(arguments.options.system_wide && arguments.options.samples.call_graph.mode == WEIR_CALL_GRAPH_FP &&
-              arguments.quiet && arguments.options.dry_run && arguments.options.exclude_self);
+    cr_expect(arguments.options.targets.system_wide &&
+              arguments.options.samples.call_graph.mode == WEIR_CALL_GRAPH_FP && arguments.quiet &&
+              arguments.options.dry_run && arguments.options.targets.exclude_self);
 }
 
 Test(record_options, repeated_event_and_verbose_add_up)
@@ -438,7 +439,7 @@ Test(record_options, negations_take_back)
     cr_expect_eq(parse("-a --exclude-perf -vv -q --dry-run --no-all-cpus --no-exclude-perf --no-verbose --no-quiet "
                        "--no-dry-run true"),
                  0);
-    cr_expect_not(arguments.options.system_wide || arguments.options.exclude_self || arguments.quiet ||
+    cr_expect_not(arguments.options.targets.system_wide || arguments.options.targets.exclude_self || arguments.quiet ||
                   arguments.options.dry_run);
     cr_expect_eq(arguments.verbosity, 0);
 }
@@ -446,12 +447,12 @@ Test(record_options, negations_take_back)
 Test(record_options, without_options_the_whole_machine_goes_to_perf_data)
 {
     cr_expect_eq(parse(""), 0);
-    cr_expect(arguments.options.system_wide);
+    cr_expect(arguments.options.targets.system_wide);
     cr_expect(weir_cpuset_is_empty(&arguments.cpus));
-    cr_expect_null(arguments.options.command);
-    cr_expect_str_eq(arguments.options.output_path, "perf.data");
-    cr_expect(arguments.options.freq_hz == 0 && arguments.options.period == 0 && arguments.events.count == 0);
-    cr_expect(arguments.options.ring_bytes == 0 && arguments.options.buffer_bytes == 0 &&
+    cr_expect_null(arguments.options.targets.command);
+    cr_expect_str_eq(arguments.options.output.path, "perf.data");
+    cr_expect(arguments.options.rate.freq_hz == 0 && arguments.options.rate.period == 0 && arguments.events.count == 0);
+    cr_expect(arguments.options.memory.ring_bytes == 0 && arguments.options.memory.buffer_bytes == 0 &&
               arguments.options.readers.realtime_priority == 0);
     cr_expect_null(arguments.options.readers.threads_spec);
     cr_expect_eq(notice_count, 0);
@@ -460,24 +461,24 @@ Test(record_options, without_options_the_whole_machine_goes_to_perf_data)
 Test(record_options, workload_is_everything_behind_the_options)
 {
     cr_expect_eq(parse("-g ls -a"), 0);
-    cr_assert_not_null(arguments.options.command);
-    cr_expect_str_eq(arguments.options.command[0], "ls");
-    cr_expect_str_eq(arguments.options.command[1], "-a");
-    cr_expect_null(arguments.options.command[2]);
-    cr_expect_not(arguments.options.system_wide, "the workload alone");
+    cr_assert_not_null(arguments.options.targets.command);
+    cr_expect_str_eq(arguments.options.targets.command[0], "ls");
+    cr_expect_str_eq(arguments.options.targets.command[1], "-a");
+    cr_expect_null(arguments.options.targets.command[2]);
+    cr_expect_not(arguments.options.targets.system_wide, "the workload alone");
 
     cr_expect_eq(parse("-- -a"), 0);
-    cr_assert_not_null(arguments.options.command);
-    cr_expect_str_eq(arguments.options.command[0], "-a");
+    cr_assert_not_null(arguments.options.targets.command);
+    cr_expect_str_eq(arguments.options.targets.command[0], "-a");
 
     cr_expect_eq(parse("-a --"), 0);
-    cr_expect_null(arguments.options.command);
+    cr_expect_null(arguments.options.targets.command);
 }
 
 Test(record_options, cpu_list_means_all_tasks_there)
 {
     cr_expect_eq(parse("-C 1 true"), 0);
-    cr_expect(arguments.options.system_wide);
+    cr_expect(arguments.options.targets.system_wide);
     cr_expect_eq(weir_cpuset_count(&arguments.cpus), 1);
     cr_expect_eq(notice_count, 0);
 }
@@ -485,13 +486,13 @@ Test(record_options, cpu_list_means_all_tasks_there)
 Test(record_options, rounded_ring_is_announced_as_by_perf)
 {
     cr_expect_eq(parse("-m 3"), 0);
-    cr_expect_eq(arguments.options.ring_bytes, 4 * PAGE);
+    cr_expect_eq(arguments.options.memory.ring_bytes, 4 * PAGE);
     cr_assert_eq(notice_count, 1);
     cr_expect_eq(notices[0].level, WEIR_NOTICE_INFO);
     cr_expect_str_eq(notices[0].line, "rounding mmap pages size to 16K (4 pages)");
 
     cr_expect_eq(parse("-m 4M"), 0);
-    cr_expect_eq(arguments.options.ring_bytes, 4 << 20);
+    cr_expect_eq(arguments.options.memory.ring_bytes, 4 << 20);
     cr_expect_eq(notice_count, 0);
 }
 
@@ -499,13 +500,13 @@ Test(record_options, rounded_ring_is_announced_as_by_perf)
 Test(record_options, size_of_aux_areas_is_taken_and_rounded)
 {
     cr_expect_eq(parse("-m 8,3"), 0);
-    cr_expect_eq(arguments.options.ring_bytes, 8 * PAGE);
+    cr_expect_eq(arguments.options.memory.ring_bytes, 8 * PAGE);
     cr_expect_eq(arguments.options.aux.area_bytes, 4 * PAGE);
     cr_assert_eq(notice_count, 1);
     cr_expect_str_eq(notices[0].line, "rounding mmap pages size to 16K (4 pages)");
 
     cr_expect_eq(parse("-m,64M"), 0);
-    cr_expect_eq(arguments.options.ring_bytes, 0);
+    cr_expect_eq(arguments.options.memory.ring_bytes, 0);
     cr_expect_eq(arguments.options.aux.area_bytes, 64 << 20);
     cr_expect_eq(notice_count, 0);
 
@@ -518,12 +519,12 @@ Test(record_options, size_of_aux_areas_is_taken_and_rounded)
 Test(record_options, memory_is_a_size_or_a_time)
 {
     cr_expect_eq(parse("-M 64M"), 0);
-    cr_expect(arguments.options.retained_bytes == 64u << 20 && arguments.options.retained_span_ns == 0);
+    cr_expect(arguments.options.memory.retained_bytes == 64u << 20 && arguments.options.memory.retained_span_ns == 0);
     cr_expect_eq(parse("--memory 64M -M 5s --snapshot-on-exit"), 0);
-    cr_expect(arguments.options.retained_bytes == 0 && arguments.options.retained_span_ns == 5000000000ull &&
-              arguments.options.snapshot_on_exit);
+    cr_expect(arguments.options.memory.retained_bytes == 0 &&
+              arguments.options.memory.retained_span_ns == 5000000000ull && arguments.options.snapshot.at_exit);
     cr_expect_eq(parse("--overwrite --snapshot-on-exit --tail-synthesize"), 0);
-    cr_expect(arguments.options.overwrite && arguments.options.tail_synthesize);
+    cr_expect(arguments.options.memory.overwrite && arguments.options.synth.at_end);
     cr_expect_eq(parse("--overwrite -M 64M"), -EINVAL);
     cr_expect_str_eq(err.what, "option '--overwrite' cannot be used with '--memory'");
     cr_expect_eq(parse("--snapshot-on-exit"), -EINVAL);
@@ -555,7 +556,7 @@ Test(record_options, snapshots_of_aux_areas_may_have_a_size_and_come_at_the_end)
         cr_expect_eq(arguments.options.aux.snapshot_bytes, rows[i].bytes, "%s", rows[i].text);
     }
     cr_expect_eq(parse("-a -S e"), 0, "what stands apart is the command");
-    cr_expect_str_eq(arguments.options.command[0], "e");
+    cr_expect_str_eq(arguments.options.targets.command[0], "e");
 }
 
 Test(record_options, samples_may_hold_so_much_of_aux_areas)
@@ -606,19 +607,19 @@ Test(record_options, maps_of_data_may_be_chosen_apart)
 Test(record_options, bounds_are_taken)
 {
     cr_expect_eq(parse("-F 1 -m 4G --buffer-size 1M -r 1"), 0);
-    cr_expect_eq(arguments.options.ring_bytes, 1ull << 32);
+    cr_expect_eq(arguments.options.memory.ring_bytes, 1ull << 32);
     cr_expect_eq(parse("-F 4294967295 --buffer-size 1024G -r 99"), 0);
     cr_expect_eq(parse("-c 9223372036854775807 -C 65535 -p 2147483647"), 0);
-    cr_expect_eq(arguments.options.period, INT64_MAX);
+    cr_expect_eq(arguments.options.rate.period, INT64_MAX);
     cr_expect_eq(parse("-F max"), 0);
-    cr_expect_eq(arguments.options.freq_hz, WEIR_VALUE_FREQ_MAX);
+    cr_expect_eq(arguments.options.rate.freq_hz, WEIR_VALUE_FREQ_MAX);
 }
 
 Test(record_options, threads_without_spec_is_cpu)
 {
     cr_expect_eq(parse("--threads numa"), 0);
     cr_expect_str_eq(arguments.options.readers.threads_spec, "cpu");
-    cr_expect_str_eq(arguments.options.command[0], "numa");
+    cr_expect_str_eq(arguments.options.targets.command[0], "numa");
 }
 
 Test(record_options, help_is_told_apart)

@@ -60,14 +60,14 @@ Test(target_options, unknown_user_is_refused)
 {
     static const char *const unknown[] = {"no-such-user", "12x", "-1", "4294967295", "+5", " 5"};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(unknown); i++) {
-        arguments.options.target.kind = WEIR_TARGET_THREADS;
+        arguments.options.targets.spec.kind = WEIR_TARGET_THREADS;
         arguments.user = unknown[i];
         cr_assert_eq(weir_target_options_fill(&arguments, &err), -ENOENT);
         char what[128];
         snprintf(what, sizeof(what), "there is no user '%s'", unknown[i]);
         cr_assert_str_eq(err.what, what);
         cr_assert_str_eq(err.hint, "getent passwd lists the users; a number need not be among them");
-        cr_assert_eq(arguments.options.target.kind, WEIR_TARGET_THREADS, "outputs are untouched");
+        cr_assert_eq(arguments.options.targets.spec.kind, WEIR_TARGET_THREADS, "outputs are untouched");
     }
 }
 
@@ -114,11 +114,11 @@ Test(target_options, rules_are_perfs_with_its_first_warning)
 {
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(rules); i++) {
         struct weir_record_options options = target_of(rules[i].line);
-        cr_expect_eq(options.target.kind, rules[i].kind, "%s", rules[i].line);
-        cr_expect_eq(options.system_wide, rules[i].system_wide, "%s", rules[i].line);
-        cr_expect_eq(options.cpus != NULL, rules[i].has_cpus, "%s", rules[i].line);
-        cr_expect_eq(options.per_thread, rules[i].per_thread, "%s", rules[i].line);
-        cr_expect_eq(options.no_inherit, rules[i].no_inherit, "%s", rules[i].line);
+        cr_expect_eq(options.targets.spec.kind, rules[i].kind, "%s", rules[i].line);
+        cr_expect_eq(options.targets.system_wide, rules[i].system_wide, "%s", rules[i].line);
+        cr_expect_eq(options.targets.cpus != NULL, rules[i].has_cpus, "%s", rules[i].line);
+        cr_expect_eq(options.targets.per_thread, rules[i].per_thread, "%s", rules[i].line);
+        cr_expect_eq(options.targets.no_inherit, rules[i].no_inherit, "%s", rules[i].line);
         cr_expect_eq(notice_count, rules[i].warning != NULL, "%s", rules[i].line);
         if (rules[i].warning)
             cr_expect_str_eq(notice, rules[i].warning, "%s: %s", rules[i].line, notice);
@@ -155,9 +155,9 @@ Test(target_options, cgroups_before_all_events_are_for_all_of_them)
 
 Test(target_options, units_and_containers_imply_whole_cpus)
 {
-    cr_expect(target_of("--unit a true").system_wide);
-    cr_expect(target_of("--container a,b -C 0").system_wide);
-    cr_expect(target_of("-G 'a*' true").system_wide);
+    cr_expect(target_of("--unit a true").targets.system_wide);
+    cr_expect(target_of("--container a,b -C 0").targets.system_wide);
+    cr_expect(target_of("-G 'a*' true").targets.system_wide);
     cr_expect_eq(arguments.scope_count, 1);
 }
 
@@ -197,19 +197,19 @@ Test(target_options, delay_is_kept_and_taken_back)
 
 Test(target_options, users_are_known_by_name_and_by_number)
 {
-    cr_assert_eq(target_of("-u root").target.uid, 0);
-    cr_assert_eq(target_of("-u 0").target.uid, 0);
-    cr_assert_eq(target_of("-u 4294967294").target.uid, 4294967294u, "no name is needed");
+    cr_assert_eq(target_of("-u root").targets.spec.uid, 0);
+    cr_assert_eq(target_of("-u 0").targets.spec.uid, 0);
+    cr_assert_eq(target_of("-u 4294967294").targets.spec.uid, 4294967294u, "no name is needed");
 }
 
 Test(target_options, lists_and_flags_reach_the_engine)
 {
     struct weir_record_options options = target_of("-t 9,8 -t 7,6 -s");
-    cr_assert_eq(options.target.id_count, 2);
-    cr_assert_eq(options.target.ids[0], 7);
-    cr_assert_eq(options.target.ids[1], 6);
-    cr_assert(options.inherit_stat);
+    cr_assert_eq(options.targets.spec.id_count, 2);
+    cr_assert_eq(options.targets.spec.ids[0], 7);
+    cr_assert_eq(options.targets.spec.ids[1], 6);
+    cr_assert(options.targets.inherit_stat);
     options = target_of("-s --no-stat -p 5");
-    cr_assert_eq(options.target.ids[0], 5);
-    cr_assert_not(options.inherit_stat);
+    cr_assert_eq(options.targets.spec.ids[0], 5);
+    cr_assert_not(options.targets.inherit_stat);
 }

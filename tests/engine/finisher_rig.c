@@ -21,7 +21,7 @@ void finisher_rig_init(struct finisher_rig *rig, const struct weir_notice_sink *
     snprintf(rig->path, sizeof(rig->path), "%s/data", rig->folder);
     rig->options = (struct weir_record_options){
         .rotation = {.enabled = true, .timestamp = true},
-        .on_full = WEIR_RECORD_ON_FULL_ROTATE,
+        .output.on_full = WEIR_RECORD_ON_FULL_ROTATE,
         .notices = notices,
     };
     rig->id = 1;

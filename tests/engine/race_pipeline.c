@@ -96,7 +96,7 @@ static int race(const char *name, const struct weir_simulate_options *options)
         result.produced != result.record.samples + result.record.evicted_samples + result.record.lost_samples ||
         result.record.unknown_samples != 0 || result.record.discarded_bytes != 0;
     failures += check_ledger(&result.record);
-    failures += check_file(options->record.output_path, &result);
+    failures += check_file(options->record.output.path, &result);
     if (failures)
         printf("%s: does not add up\n", name);
     weir_simulate_result_fini(&result);
@@ -117,15 +117,15 @@ int main(void)
     struct weir_simulate_options options = {
         .load = {.cpus = 8, .records_per_cpu = 20000, .payload_bytes = 200, .mix.parts = {1, 0, 0}, .seed = 1},
         .nodes = 2,
-        .record.output_path = path,
+        .record.output.path = path,
     };
     int failures = race("reader per cpu", &options);
     options.record.readers.threads_spec = "package";
-    options.record.ring_bytes = 16u << 10;
+    options.record.memory.ring_bytes = 16u << 10;
     failures += race("one reader, small rings", &options);
     options.record.readers.threads_spec = "0-3/0-3:4-7/4-7";
-    options.record.ring_bytes = 256u << 10;
-    options.record.buffer_bytes = 512u << 10;
+    options.record.memory.ring_bytes = 256u << 10;
+    options.record.memory.buffer_bytes = 512u << 10;
     options.load.payload_bytes = 8000;
     options.load.records_per_cpu = 2000;
     failures += race("two readers, small pool", &options);
@@ -138,17 +138,17 @@ int main(void)
     options = (struct weir_simulate_options){
         .load = {.cpus = 8, .records_per_cpu = 20000, .payload_bytes = 200, .mix.parts = {8, 1, 1}, .seed = 7},
         .nodes = 2,
-        .record.output_path = path,
-        .record.retained_bytes = 4u << 20,
+        .record.output.path = path,
+        .record.memory.retained_bytes = 4u << 20,
     };
     failures += race("snapshots of memory, reader per cpu", &options);
     options.record.readers.threads_spec = "package";
-    options.record.buffer_bytes = 1u << 20;
-    options.record.retained_bytes = 1u << 20;
-    options.record.ring_bytes = 64u << 10;
+    options.record.memory.buffer_bytes = 1u << 20;
+    options.record.memory.retained_bytes = 1u << 20;
+    options.record.memory.ring_bytes = 64u << 10;
     failures += race("snapshots of little memory, one reader", &options);
     options.record.readers.threads_spec = "0-3/0-3:4-7/4-7";
-    options.record.retained_span_ns = 5 * WEIR_NS_PER_MS;
+    options.record.memory.retained_span_ns = 5 * WEIR_NS_PER_MS;
     options.load.rate_per_cpu_hz = 50000;
     failures += race("snapshots of some milliseconds", &options);
 

@@ -369,7 +369,7 @@ static struct fake_io *push_onto_full(uint64_t room_bytes, bool is_quota)
 
 static void expect_finished(enum weir_record_on_full on_full, int error, bool is_whole, unsigned files_left)
 {
-    rig.options.on_full = on_full;
+    rig.options.output.on_full = on_full;
     finisher_rig_start(&rig);
     cr_assert(weir_file_finisher_push(rig.finisher, finisher_rig_make_file(&rig, NULL)));
     struct fake_io *disk = push_with_failure(error);
@@ -423,7 +423,7 @@ Test(file_finisher, other_failures_make_no_room_and_are_not_waited_for)
 /* Suspended: until the recording ends. */
 Test(file_finisher, room_that_never_comes_is_waited_for_until_the_end_only)
 {
-    rig.options.on_full = WEIR_RECORD_ON_FULL_SUSPEND;
+    rig.options.output.on_full = WEIR_RECORD_ON_FULL_SUSPEND;
     finisher_rig_start(&rig);
     struct fake_io *disk = push_onto_full(TABLE_BYTES, true);
     cr_assert(is_told_of_room(PATIENCE_MS)); /* it is in hand */
@@ -453,7 +453,7 @@ Test(file_finisher, room_that_never_comes_costs_older_files_and_some_time_only)
 /* With --sync. */
 Test(file_finisher, features_of_the_start_are_on_the_disk_before_the_head_tells_of_them)
 {
-    rig.options.sync = true;
+    rig.options.output.sync = true;
     finisher_rig_start(&rig);
     struct fake_io_options options = {.space_bytes = measure_head() + TABLE_BYTES};
     options.faults[FAKE_IO_FSYNC] = (struct fake_io_fault){1, false, -EIO};

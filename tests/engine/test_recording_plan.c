@@ -27,7 +27,7 @@ static void set_up(void)
 {
     struct weir_error err = {0};
     events = (struct weir_event_list)WEIR_EVENT_LIST_INIT;
-    options = (struct weir_record_options){.events = &events, .system_wide = true, .output_path = "perf.data"};
+    options = (struct weir_record_options){.events = &events, .targets.system_wide = true, .output.path = "perf.data"};
     machine = (struct weir_machine_facts){
         .limits = {.page_bytes = 4096,
                    .mlock_kb = 516,
@@ -64,7 +64,7 @@ Test(recording_plan, cpu_that_is_not_online_is_refused)
     struct weir_cpuset cpus = WEIR_CPUSET_INIT;
     struct weir_error err = {0};
     cr_assert_eq(weir_cpuset_parse(&cpus, "1,7", &err), 0);
-    options.cpus = &cpus;
+    options.targets.cpus = &cpus;
     cr_assert_eq(make(&err), -ENODEV);
     cr_assert_str_eq(err.what, "cpu 7 is not online");
     cr_assert_str_eq(err.hint, "online CPUs: 0-3");
@@ -74,8 +74,8 @@ Test(recording_plan, cpu_that_is_not_online_is_refused)
 Test(recording_plan, frequency_above_the_limit_is_refused_only_when_strict)
 {
     struct weir_error err = {0};
-    options.freq_hz = 4000;
-    options.strict_freq = true;
+    options.rate.freq_hz = 4000;
+    options.rate.strict = true;
     cr_assert_eq(make(&err), -EINVAL);
     cr_assert_str_eq(err.what, "maximum frequency rate (1000 Hz) exceeded");
 }
@@ -83,7 +83,7 @@ Test(recording_plan, frequency_above_the_limit_is_refused_only_when_strict)
 Test(recording_plan, frequency_above_the_limit_is_lowered_to_it)
 {
     struct weir_error err = {0};
-    options.freq_hz = 4000;
+    options.rate.freq_hz = 4000;
     cr_assert_eq(make(&err), 0, "%s", err.what);
     cr_assert_eq(plan.config.freq_hz, 1000);
 }
@@ -91,8 +91,8 @@ Test(recording_plan, frequency_above_the_limit_is_lowered_to_it)
 Test(recording_plan, period_leaves_no_frequency_and_no_limit_of_it)
 {
     struct weir_error err = {0};
-    options.period = 100;
-    options.strict_freq = true;
+    options.rate.period = 100;
+    options.rate.strict = true;
     machine.limits.max_sample_rate_hz = 1; /* of the default frequency */
     cr_assert_eq(make(&err), 0, "%s", err.what);
     cr_assert_eq(plan.config.period, 100);
@@ -106,7 +106,7 @@ Test(recording_plan, name_without_room_for_the_time_of_a_rotation_is_refused)
     for (size_t i = 0; i < sizeof(path) - 1; i++)
         path[i] = 'x';
     path[240] = '\0';
-    options.output_path = path;
+    options.output.path = path;
     options.rotation.enabled = true;
     cr_assert_eq(make(&err), -ENAMETOOLONG);
 }
@@ -120,7 +120,7 @@ Test(recording_plan, cpus_outside_the_list_get_small_sideband_rings_and_are_told
     const struct weir_targets none = {0};
     cr_assert_eq(weir_cpuset_parse(&cpus, "1", &err), 0);
     cr_assert_eq(weir_cpuset_add(&machine.late_cpus, 9), 0);
-    options.cpus = &cpus;
+    options.targets.cpus = &cpus;
     cr_assert_eq(make(&err), 0, "%s", err.what);
     cr_assert_eq(weir_recording_plan_places(&plan), 1);
     cr_assert_eq(weir_cpuset_count(&plan.side_cpus), 3);
@@ -135,7 +135,7 @@ Test(recording_plan, cpus_outside_the_list_get_small_sideband_rings_and_are_told
 Test(recording_plan, threads_beside_the_target_take_descriptors_for_side_events)
 {
     struct weir_error err = {0};
-    options.target.kind = WEIR_TARGET_THREADS;
+    options.targets.spec.kind = WEIR_TARGET_THREADS;
     cr_assert_eq(make(&err), 0, "%s", err.what);
     const struct weir_targets targets = {.count = 1, .sibling_count = 10};
     cr_assert_eq(weir_recording_plan_fds_needed(&plan, &targets), 4 * (1 + 11) + 2 * 4 + 64);
@@ -156,7 +156,7 @@ Test(recording_plan, whole_machine_gets_a_reader_and_a_place_for_each_cpu)
 Test(recording_plan, command_alone_is_recorded_without_ids_unless_files_rotate)
 {
     struct weir_error err = {0};
-    options.system_wide = false;
+    options.targets.system_wide = false;
     cr_assert_eq(make(&err), 0, "%s", err.what);
     cr_assert(plan.config.without_ids);
     cr_assert(plan.config.enable_on_exec);
@@ -165,7 +165,7 @@ Test(recording_plan, command_alone_is_recorded_without_ids_unless_files_rotate)
 Test(recording_plan, rotation_repeats_side_records_so_records_carry_ids)
 {
     struct weir_error err = {0};
-    options.system_wide = false;
+    options.targets.system_wide = false;
     options.rotation.enabled = options.rotation.timestamp = true;
     cr_assert_eq(make(&err), 0, "%s", err.what);
     cr_assert(weir_modes_rotate(&plan.modes));
@@ -176,7 +176,7 @@ Test(recording_plan, file_that_is_continued_decides_on_ids)
 {
     struct weir_error err = {0};
     bool without_ids = false;
-    options.system_wide = false;
+    options.targets.system_wide = false;
     cr_assert_eq(weir_recording_plan_make(&plan, &options, &machine, &without_ids, &err), 0, "%s", err.what);
     cr_assert_not(plan.config.without_ids);
 }
@@ -184,7 +184,7 @@ Test(recording_plan, file_that_is_continued_decides_on_ids)
 Test(recording_plan, samples_in_memory_let_a_snapshot_of_the_pair_end_its_file)
 {
     struct weir_error err = {0};
-    options.retained_bytes = 64 * MIB;
+    options.memory.retained_bytes = 64 * MIB;
     cr_assert_eq(make(&err), 0, "%s", err.what);
     cr_assert(weir_modes_pair_ends_files(&plan.modes));
     cr_assert(weir_modes_rotate(&plan.modes));
@@ -194,8 +194,8 @@ Test(recording_plan, samples_in_memory_let_a_snapshot_of_the_pair_end_its_file)
 Test(recording_plan, modes_that_exclude_one_another_are_refused_whoever_asks)
 {
     struct weir_error err = {0};
-    options.retained_bytes = 64 * MIB;
-    options.overwrite = true;
+    options.memory.retained_bytes = 64 * MIB;
+    options.memory.overwrite = true;
     cr_assert_eq(make(&err), -EINVAL);
     cr_assert_str_eq(err.what, "option '--overwrite' cannot be used with '--memory'");
 }
@@ -203,7 +203,7 @@ Test(recording_plan, modes_that_exclude_one_another_are_refused_whoever_asks)
 Test(recording_plan, more_samples_than_a_quarter_of_memory_are_refused)
 {
     struct weir_error err = {0};
-    options.retained_bytes = 2048 * MIB;
+    options.memory.retained_bytes = 2048 * MIB;
     cr_assert_eq(make(&err), -EINVAL);
     cr_assert_str_eq(err.what, "cannot keep 2048 MiB in memory: its cgroup has 4096 MiB");
 }
@@ -225,7 +225,7 @@ Test(recording_plan, stacks_are_unwound_before_equal_samples_become_one)
     struct weir_error err = {0};
     options.samples.call_graph = (struct weir_call_graph_request){WEIR_CALL_GRAPH_DWARF, 8192, .unwinds = true};
     options.samples.aggregate.interval_ns = WEIR_NS_PER_S;
-    options.freq_hz = 99;
+    options.rate.freq_hz = 99;
     describe("numa:1(memory=32GB) core:32 pu:1");
     int result = make(&err);
     if (result == -ENOTSUP)
@@ -262,7 +262,7 @@ Test(recording_plan, rings_shrink_by_halves_down_to_a_page)
 
 Test(recording_plan, ring_size_that_was_named_does_not_shrink)
 {
-    options.ring_bytes = plan.ring_bytes = 65536;
+    options.memory.ring_bytes = plan.ring_bytes = 65536;
     cr_assert_not(weir_recording_plan_shrink_rings(&plan));
     cr_assert_eq(plan.ring_bytes, 65536);
 }
@@ -270,7 +270,7 @@ Test(recording_plan, ring_size_that_was_named_does_not_shrink)
 Test(recording_plan, pool_takes_a_quarter_of_a_small_disk_where_files_make_room)
 {
     struct weir_error err = {0};
-    options.on_full = WEIR_RECORD_ON_FULL_ROTATE;
+    options.output.on_full = WEIR_RECORD_ON_FULL_ROTATE;
     options.rotation.enabled = options.rotation.timestamp = true;
     machine.free_bytes = 80 * MIB;
     cr_assert_eq(make(&err), 0, "%s", err.what);
@@ -349,12 +349,12 @@ Test(recording_plan_aux, pool_for_snapshots_does_not_shrink_for_the_sake_of_a_sm
 Test(recording_plan_aux, size_that_was_named_and_is_too_small_is_refused)
 {
     struct weir_error err = {0};
-    options.buffer_bytes = 8 * MIB;
+    options.memory.buffer_bytes = 8 * MIB;
     cr_assert_eq(weir_recording_plan_choose_sizes(&plan, &err), -EINVAL);
     cr_assert_str_eq(err.what, "the buffer takes no snapshot of all AUX areas: that is 28 MiB");
     cr_assert_str_eq(err.hint, "-S with a size below 4096 KiB, smaller areas (-m ,SIZE), fewer CPUs (-C), or "
                                "--buffer-size 29M");
-    options.buffer_bytes = 28 * MIB;
+    options.memory.buffer_bytes = 28 * MIB;
     cr_assert_eq(weir_recording_plan_choose_sizes(&plan, &err), 0, "%s", err.what);
     cr_assert_eq(plan.buffer_bytes, 28 * MIB);
 }

@@ -21,9 +21,9 @@ static const struct weir_simulate_options small = {
             .seed = 1,
         },
     .nodes = 1,
-    .record.ring_bytes = 1 << 20, /* all of it fits, so that nothing can be lost */
-    .record.buffer_bytes = 8 << 20,
-    .record.output_path = "/dev/null",
+    .record.memory.ring_bytes = 1 << 20, /* all of it fits, so that nothing can be lost */
+    .record.memory.buffer_bytes = 8 << 20,
+    .record.output.path = "/dev/null",
 };
 
 static void refuse(struct weir_simulate_options options, const char *what, const char *hint)
@@ -51,7 +51,7 @@ Test(simulate, impossible_machines_are_refused)
     options.load.payload_bytes = 60001;
     refuse(options, "cannot simulate payloads of 60001 bytes: 8 to 60000", "");
     options = small;
-    options.record.ring_bytes = 5000;
+    options.record.memory.ring_bytes = 5000;
     refuse(options, "cannot simulate rings of 5000 bytes: a power of two of pages", "");
 }
 
@@ -97,8 +97,8 @@ Test(simulate, kinds_of_a_mix_are_events_of_their_own, .timeout = 60)
 {
     struct weir_simulate_options options = small;
     options.load.mix = (struct weir_sim_mix){.parts = {0, 3, 1}};
-    options.record.ring_bytes = 16 << 20;
-    options.record.buffer_bytes = 64 << 20;
+    options.record.memory.ring_bytes = 16 << 20;
+    options.record.memory.buffer_bytes = 64 << 20;
     struct weir_simulate_result result;
     run(&options, &result);
     cr_expect_eq(result.record.lost_samples, 0);
@@ -176,7 +176,7 @@ Test(simulate, search_ends_with_a_run_that_loses_nothing, .timeout = 120)
 {
     struct weir_simulate_options options = small;
     options.load.cpus = 2;
-    options.record.ring_bytes = 64 << 10;
+    options.record.memory.ring_bytes = 64 << 10;
     struct weir_simulate_result result;
     struct weir_simulate_found found;
     struct weir_error err = {0};
@@ -219,7 +219,7 @@ Test(simulate, unwound_stacks_are_merged)
     struct weir_simulate_result result;
     options.load.mix = (struct weir_sim_mix){.parts = {[WEIR_SIM_UNWIND] = 1, [WEIR_SIM_AGGREGATE] = 1}};
     options.load.closed_loop = true;
-    options.record.buffer_bytes = 64 << 20; /* only samples of one chunk can become one */
+    options.record.memory.buffer_bytes = 64 << 20; /* only samples of one chunk can become one */
     struct weir_error err = {0};
     int code = weir_simulate_run(&options, &result, &err);
     if (code == -ENOTSUP)
@@ -241,9 +241,9 @@ static const struct weir_simulate_options deferring = {
             .closed_loop = true,
         },
     .nodes = 1,
-    .record.ring_bytes = 1 << 20,
-    .record.buffer_bytes = 64 << 20,
-    .record.output_path = "/dev/null",
+    .record.memory.ring_bytes = 1 << 20,
+    .record.memory.buffer_bytes = 64 << 20,
+    .record.output.path = "/dev/null",
 };
 
 /* A chain stays without its user part where a chunk ends between the two. */
@@ -269,7 +269,7 @@ Test(simulate, lost_user_parts_are_no_lost_samples, .timeout = 60)
     struct weir_simulate_options options = deferring;
     struct weir_simulate_result result;
     options.load.closed_loop = false;
-    options.record.ring_bytes = 4096;
+    options.record.memory.ring_bytes = 4096;
     run(&options, &result);
     const struct weir_joined_sum *joined = &result.record.joined;
     cr_expect_eq(result.produced, 80000);
@@ -285,7 +285,7 @@ Test(simulate, user_parts_are_kept_with_their_samples, .timeout = 60)
     struct weir_simulate_options options = deferring;
     struct weir_simulate_result result;
     struct weir_error err = {0};
-    options.record.retained_bytes = 4 << 20;
+    options.record.memory.retained_bytes = 4 << 20;
     cr_assert_eq(weir_simulate_run(&options, &result, &err), 0, "%s", err.what);
     const struct weir_joined_sum *joined = &result.record.joined;
     cr_expect_gt(result.record.evicted_samples, 0);

@@ -134,15 +134,15 @@ Test(trigger_sources, ftrace_takes_what_is_asked_for_of_the_end)
     fixture_init(&f);
     end(&f);
     cr_assert_not(was_taken(&f));
-    f.options.snapshot_on_exit = true;
+    f.options.snapshot.at_exit = true;
     end(&f);
     cr_assert(was_taken(&f));
-    f.options.snapshot_on_exit = false;
+    f.options.snapshot.at_exit = false;
     weir_modes_add(&f.plan.modes, WEIR_MODE_OVERWRITE);
     end(&f);
     cr_assert_not(was_taken(&f));
 
-    f.options.snapshot_on.crash = true;
+    f.options.snapshot.on.crash = true;
     f.workload.reaped = true;
     end(&f);
     cr_assert_not(was_taken(&f));

@@ -91,12 +91,12 @@ static void write_verbosity(struct words *words, unsigned verbosity)
 
 static void write_numbers(struct words *words, const struct weir_record_arguments *arguments)
 {
-    if (arguments->options.freq_hz == WEIR_VALUE_FREQ_MAX)
+    if (arguments->options.rate.freq_hz == WEIR_VALUE_FREQ_MAX)
         words_add(words, "--freq=max");
-    else if (arguments->options.freq_hz)
-        words_add(words, "--freq=%" PRIu64, arguments->options.freq_hz);
-    if (arguments->options.period)
-        words_add(words, "--count=%" PRIu64, arguments->options.period);
+    else if (arguments->options.rate.freq_hz)
+        words_add(words, "--freq=%" PRIu64, arguments->options.rate.freq_hz);
+    if (arguments->options.rate.period)
+        words_add(words, "--count=%" PRIu64, arguments->options.rate.period);
     const struct weir_ring_size *data = &arguments->ring_sizes.data, *aux = &arguments->ring_sizes.aux;
     if (data->given && aux->given)
         words_add(words, "--mmap-pages=%" PRIu64 "%s,%" PRIu64 "%s", data->number, data->in_bytes ? "B" : "",
@@ -105,8 +105,8 @@ static void write_numbers(struct words *words, const struct weir_record_argument
         words_add(words, "--mmap-pages=%" PRIu64 "%s", data->number, data->in_bytes ? "B" : "");
     else if (aux->given)
         words_add(words, "--mmap-pages=,%" PRIu64 "%s", aux->number, aux->in_bytes ? "B" : "");
-    if (arguments->options.buffer_bytes)
-        words_add(words, "--buffer-size=%" PRIu64, arguments->options.buffer_bytes);
+    if (arguments->options.memory.buffer_bytes)
+        words_add(words, "--buffer-size=%" PRIu64, arguments->options.memory.buffer_bytes);
     if (arguments->options.readers.realtime_priority)
         words_add(words, "--realtime=%u", arguments->options.readers.realtime_priority);
 }
@@ -132,7 +132,7 @@ static const struct {
     {"--switch-events", offsetof(struct weir_record_arguments, options.samples.switch_events)},
     {"--namespaces", offsetof(struct weir_record_arguments, options.samples.namespaces)},
     {"--all-cgroups", offsetof(struct weir_record_arguments, options.samples.cgroups)},
-    {"--strict-freq", offsetof(struct weir_record_arguments, options.strict_freq)},
+    {"--strict-freq", offsetof(struct weir_record_arguments, options.rate.strict)},
     {"--all-kernel", offsetof(struct weir_record_arguments, options.all_kernel)},
     {"--all-user", offsetof(struct weir_record_arguments, options.all_user)},
 };
@@ -183,13 +183,13 @@ static bool write_arguments(struct words *words, const struct weir_record_argume
 {
     const size_t others_max = 24 + WEIR_ARRAY_COUNT(sample_flags);
     size_t workload_count = 0;
-    while (arguments->options.command && arguments->options.command[workload_count])
+    while (arguments->options.targets.command && arguments->options.targets.command[workload_count])
         workload_count++;
     *words = (struct words){.count = 0};
     if (arguments->events.count + workload_count + others_max > WORDS_MAX)
         return false;
 
-    if (arguments->options.system_wide)
+    if (arguments->options.targets.system_wide)
         words_add(words, "--all-cpus");
     if (!weir_cpuset_is_empty(&arguments->cpus))
         write_cpus(words, &arguments->cpus);
@@ -199,7 +199,7 @@ static bool write_arguments(struct words *words, const struct weir_record_argume
         words_add(words, "--event=%s", arguments->events.items[i]);
     write_numbers(words, arguments);
     write_samples(words, arguments);
-    if (arguments->options.exclude_self)
+    if (arguments->options.targets.exclude_self)
         words_add(words, "--exclude-perf");
     if (arguments->options.readers.threads_spec)
         words_add(words, "--threads=%s", arguments->options.readers.threads_spec);
@@ -209,12 +209,12 @@ static bool write_arguments(struct words *words, const struct weir_record_argume
         words_add(words, "--quiet");
     if (arguments->options.dry_run)
         words_add(words, "--dry-run");
-    words_add(words, "--output=%s", arguments->options.output_path);
+    words_add(words, "--output=%s", arguments->options.output.path);
     for (; more && *more; more++)
         words_add(words, "%s", *more);
     words_add(words, "--");
     for (size_t i = 0; i < workload_count; i++)
-        words_add(words, "%s", arguments->options.command[i]);
+        words_add(words, "%s", arguments->options.targets.command[i]);
     return true;
 }
 
@@ -232,26 +232,27 @@ static bool ring_size_equal(const struct weir_ring_size *a, const struct weir_ri
 
 static void check_equal(const struct weir_record_arguments *a, const struct weir_record_arguments *b)
 {
-    weir_assert(a->options.system_wide == b->options.system_wide && weir_cpuset_equal(&a->cpus, &b->cpus));
+    weir_assert(a->options.targets.system_wide == b->options.targets.system_wide &&
+                weir_cpuset_equal(&a->cpus, &b->cpus));
     weir_assert(a->pid_count == b->pid_count);
     weir_assert(a->pid_count == 0 || memcmp(a->pids, b->pids, a->pid_count * sizeof(*a->pids)) == 0);
     weir_assert(a->events.count == b->events.count);
     for (size_t i = 0; i < a->events.count; i++)
         weir_assert(strcmp(a->events.items[i], b->events.items[i]) == 0);
-    weir_assert(a->options.freq_hz == b->options.freq_hz && a->options.period == b->options.period);
+    weir_assert(a->options.rate.freq_hz == b->options.rate.freq_hz && a->options.rate.period == b->options.rate.period);
     check_samples_equal(a, b);
-    weir_assert(a->options.exclude_self == b->options.exclude_self);
+    weir_assert(a->options.targets.exclude_self == b->options.targets.exclude_self);
     weir_assert(ring_size_equal(&a->ring_sizes.data, &b->ring_sizes.data));
     weir_assert(ring_size_equal(&a->ring_sizes.aux, &b->ring_sizes.aux) &&
-                a->options.buffer_bytes == b->options.buffer_bytes);
+                a->options.memory.buffer_bytes == b->options.memory.buffer_bytes);
     weir_assert(text_equal(a->options.readers.threads_spec, b->options.readers.threads_spec) &&
-                text_equal(a->options.output_path, b->options.output_path));
+                text_equal(a->options.output.path, b->options.output.path));
     weir_assert(a->options.readers.realtime_priority == b->options.readers.realtime_priority &&
                 a->verbosity == b->verbosity);
     weir_assert(a->quiet == b->quiet && a->options.dry_run == b->options.dry_run);
-    weir_assert((a->options.command != NULL) == (b->options.command != NULL));
-    for (size_t i = 0; a->options.command && a->options.command[i]; i++)
-        weir_assert(text_equal(a->options.command[i], b->options.command[i]));
+    weir_assert((a->options.targets.command != NULL) == (b->options.targets.command != NULL));
+    for (size_t i = 0; a->options.targets.command && a->options.targets.command[i]; i++)
+        weir_assert(text_equal(a->options.targets.command[i], b->options.targets.command[i]));
 }
 
 /* Arguments, written out with more options behind them, are understood as expected. */
@@ -275,28 +276,31 @@ static void check_negated(const struct weir_record_arguments *arguments)
     static const char *const negations[] = {"--no-all-cpus", "--no-exclude-perf", "--no-verbose",
                                             "--no-quiet",    "--no-dry-run",      NULL};
     struct weir_record_arguments expected = *arguments; /* borrows what that owns */
-    expected.options.system_wide = expected.options.exclude_self = expected.quiet = expected.options.dry_run = false;
+    expected.options.targets.system_wide = expected.options.targets.exclude_self = expected.quiet =
+        expected.options.dry_run = false;
     expected.verbosity = 0;
     check_written(arguments, negations, &expected);
 }
 
 static void check_ranges(const struct weir_record_arguments *arguments, const struct words *words)
 {
-    weir_assert(arguments->options.freq_hz <= UINT32_MAX || arguments->options.freq_hz == WEIR_VALUE_FREQ_MAX);
-    weir_assert(arguments->options.period <= INT64_MAX);
+    weir_assert(arguments->options.rate.freq_hz <= UINT32_MAX ||
+                arguments->options.rate.freq_hz == WEIR_VALUE_FREQ_MAX);
+    weir_assert(arguments->options.rate.period <= INT64_MAX);
     weir_assert(arguments->options.readers.realtime_priority <= 99);
-    weir_assert(arguments->options.buffer_bytes == 0 || (arguments->options.buffer_bytes >= WEIR_BUFFER_BYTES_MIN &&
-                                                         arguments->options.buffer_bytes <= WEIR_BUFFER_BYTES_MAX));
+    weir_assert(arguments->options.memory.buffer_bytes == 0 ||
+                (arguments->options.memory.buffer_bytes >= WEIR_BUFFER_BYTES_MIN &&
+                 arguments->options.memory.buffer_bytes <= WEIR_BUFFER_BYTES_MAX));
     weir_assert(!arguments->options.readers.threads_spec ||
                 weir_plan_check_spec(arguments->options.readers.threads_spec, NULL) == 0);
-    weir_assert(arguments->options.output_path[0] != '\0');
+    weir_assert(arguments->options.output.path[0] != '\0');
     for (size_t i = 0; i < arguments->pid_count; i++)
         weir_assert(arguments->pids[i] > 0);
     for (size_t i = 0; i < arguments->events.count; i++)
         weir_assert(arguments->events.items[i][0] != '\0');
-    if (arguments->options.command)
-        weir_assert(arguments->options.command >= words->argv &&
-                    arguments->options.command < words->argv + words->count);
+    if (arguments->options.targets.command)
+        weir_assert(arguments->options.targets.command >= words->argv &&
+                    arguments->options.targets.command < words->argv + words->count);
 }
 
 static void check_notice(void *ctx, enum weir_notice_level level, const char *line)
@@ -310,7 +314,7 @@ static void check_resolved(struct weir_record_arguments *arguments)
 {
     const struct weir_notice_sink sink = {.emit = check_notice};
     struct weir_error err = {0};
-    bool has_both = arguments->options.freq_hz != 0 && arguments->options.period != 0;
+    bool has_both = arguments->options.rate.freq_hz != 0 && arguments->options.rate.period != 0;
     int result = weir_record_options_resolve(arguments, PAGE_BYTES, &sink, &err);
     if (result < 0) {
         weir_assert(result == -EINVAL);
@@ -319,17 +323,17 @@ static void check_resolved(struct weir_record_arguments *arguments)
     }
     weir_assert(!has_both);
     const struct weir_ring_size_pair *sizes = &arguments->ring_sizes;
-    weir_assert(sizes->data.given ? weir_is_power_of_two(arguments->options.ring_bytes)
-                                  : arguments->options.ring_bytes == 0);
+    weir_assert(sizes->data.given ? weir_is_power_of_two(arguments->options.memory.ring_bytes)
+                                  : arguments->options.memory.ring_bytes == 0);
     weir_assert(sizes->aux.given ? weir_is_power_of_two(arguments->options.aux.area_bytes)
                                  : arguments->options.aux.area_bytes == 0);
-    weir_assert(arguments->options.ring_bytes <= WEIR_RING_BYTES_MAX);
+    weir_assert(arguments->options.memory.ring_bytes <= WEIR_RING_BYTES_MAX);
     bool has_cpus = !weir_cpuset_is_empty(&arguments->cpus);
-    weir_assert(!has_cpus || arguments->options.system_wide);
-    weir_assert(!arguments->options.system_wide ||
+    weir_assert(!has_cpus || arguments->options.targets.system_wide);
+    weir_assert(!arguments->options.targets.system_wide ||
                 (arguments->pid_count == 0 && arguments->tid_count == 0 && !arguments->user));
     bool has_tasks = arguments->pid_count > 0 || arguments->tid_count > 0 || arguments->user;
-    weir_assert(arguments->options.system_wide || has_tasks || arguments->options.command);
+    weir_assert(arguments->options.targets.system_wide || has_tasks || arguments->options.targets.command);
 }
 
 static void run(void *fixture, const uint8_t *data, size_t bytes)
