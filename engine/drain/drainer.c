@@ -202,7 +202,7 @@ static int64_t move_block(struct weir_drainer *drainer, struct weir_reader_ring 
 /* With a span: whether the next record is a sample for another chunk than the open one. */
 static bool begins_slice(const struct weir_drainer *drainer, const struct weir_reader_ring *r)
 {
-    if (!retains(drainer, r) || drainer->retention->span_ns == 0 || !drainer->retention->open.chunk)
+    if (!retains(drainer, r) || drainer->retention->setup.span_ns == 0 || !drainer->retention->open.chunk)
         return false;
     struct perf_event_header header;
     weir_ring_copy(&r->ring, r->ring.tail, &header, sizeof(header));

@@ -38,14 +38,7 @@ uint64_t weir_retention_default_bytes(uint64_t memory_bytes, unsigned readers)
 int weir_retention_init(struct weir_retention *retention, const struct weir_retention_setup *setup)
 {
     weir_assert(setup->room >= WEIR_RETENTION_CHUNKS_MIN);
-    *retention = (struct weir_retention){
-        .pool = setup->pool,
-        .room = setup->room,
-        .span_ns = setup->span_ns,
-        .counters = setup->counters,
-        .sink = setup->sink,
-        .rings = setup->rings,
-    };
+    *retention = (struct weir_retention){.setup = *setup};
     retention->list = calloc(setup->room, sizeof(*retention->list));
     retention->counts = calloc(setup->room, weir_max_u64(setup->counters, 1) * sizeof(*retention->counts));
     retention->left = calloc(setup->counters + 1, sizeof(*retention->left));
@@ -59,15 +52,15 @@ int weir_retention_init(struct weir_retention *retention, const struct weir_rete
 
 static struct weir_retained *entry(const struct weir_retention *retention, uint32_t n)
 {
-    return &retention->list[(retention->first + n) % retention->room];
+    return &retention->list[(retention->first + n) % retention->setup.room];
 }
 
 /* Takes the oldest chunk out of the list, which is not empty. */
 static struct weir_chunk *take_out(struct weir_retention *retention)
 {
     const struct weir_retained *oldest = entry(retention, 0);
-    memcpy(retention->left, oldest->drained, retention->counters * sizeof(*retention->left));
-    retention->first = (retention->first + 1) % retention->room;
+    memcpy(retention->left, oldest->drained, retention->setup.counters * sizeof(*retention->left));
+    retention->first = (retention->first + 1) % retention->setup.room;
     retention->count--;
     return oldest->chunk;
 }
@@ -77,9 +70,9 @@ void weir_retention_fini(struct weir_retention *retention)
     if (!retention)
         return;
     while (retention->count > 0)
-        weir_pool_put(retention->pool, take_out(retention));
+        weir_pool_put(retention->setup.pool, take_out(retention));
     if (retention->open.chunk)
-        weir_pool_put(retention->pool, retention->open.chunk);
+        weir_pool_put(retention->setup.pool, retention->open.chunk);
     free(retention->list);
     free(retention->counts);
     free(retention->left);
@@ -92,24 +85,25 @@ bool weir_retention_note(struct weir_retention *retention, uint64_t side_bytes)
     const struct weir_chunk *chunk = retention->open.chunk;
     retention->open.side_bytes += side_bytes;
     retention->newest_ns = weir_max_u64(retention->newest_ns, chunk->last_sample_ns);
-    return retention->span_ns > 0 && chunk->last_sample_ns - chunk->first_sample_ns >= retention->span_ns / SPAN_SLICES;
+    return retention->setup.span_ns > 0 &&
+           chunk->last_sample_ns - chunk->first_sample_ns >= retention->setup.span_ns / SPAN_SLICES;
 }
 
 bool weir_retention_begins_slice(const struct weir_retention *retention, uint64_t time_ns)
 {
     uint64_t first_ns = retention->open.chunk ? retention->open.chunk->first_sample_ns : 0;
-    return first_ns > 0 && time_ns > first_ns && time_ns - first_ns >= retention->span_ns / SPAN_SLICES;
+    return first_ns > 0 && time_ns > first_ns && time_ns - first_ns >= retention->setup.span_ns / SPAN_SLICES;
 }
 
 /* Whether all samples of the oldest chunk are older than the span. newest_ns: of the samples of all readers; 0: not
  * known. */
 static bool is_outdated(const struct weir_retention *retention, uint64_t newest_ns)
 {
-    if (retention->span_ns == 0 || retention->count == 0)
+    if (retention->setup.span_ns == 0 || retention->count == 0)
         return false;
     uint64_t newest = weir_max_u64(retention->newest_ns, newest_ns);
     uint64_t last = entry(retention, 0)->chunk->last_sample_ns;
-    return newest > last && newest - last > retention->span_ns;
+    return newest > last && newest - last > retention->setup.span_ns;
 }
 
 /* Copies all records but samples. The headers are valid: the drainer has walked the bytes. */
@@ -130,7 +124,7 @@ static void copy_side_records(const struct weir_chunk *from, struct weir_chunk *
 uint64_t weir_retention_evicted(const struct weir_retention *retention)
 {
     uint64_t sum = 0;
-    for (size_t i = 0; i < retention->counters; i++)
+    for (size_t i = 0; i < retention->setup.counters; i++)
         sum += retention->evicted[i];
     return sum;
 }
@@ -140,7 +134,7 @@ uint64_t weir_retention_evicted(const struct weir_retention *retention)
 /* Evicts the oldest chunk and returns it, empty. NULL: the sink has no room for its records that may not be evicted. */
 static struct weir_chunk *evict(struct weir_retention *retention)
 {
-    struct weir_chunk_sink *sink = retention->sink;
+    struct weir_chunk_sink *sink = retention->setup.sink;
     const struct weir_retained *oldest = entry(retention, 0);
     if (oldest->side_bytes > 0) {
         if (!weir_chunk_sink_make_room(sink, oldest->side_bytes))
@@ -149,7 +143,7 @@ static struct weir_chunk *evict(struct weir_retention *retention)
         sink->chunk->lost_reported += oldest->chunk->lost_reported;
         weir_chunk_sink_hold(sink);
     }
-    for (size_t i = 0; i < retention->counters; i++)
+    for (size_t i = 0; i < retention->setup.counters; i++)
         retention->evicted[i] += oldest->drained[i] - retention->left[i];
     struct weir_chunk *chunk = take_out(retention);
     weir_chunk_empty(chunk);
@@ -161,9 +155,9 @@ static bool evict_to_pool(struct weir_retention *retention)
     struct weir_chunk *chunk = evict(retention);
     if (!chunk)
         return false;
-    weir_chunk_sink_fence(retention->sink);
-    weir_pool_retain(retention->pool, -1);
-    weir_pool_put(retention->pool, chunk);
+    weir_chunk_sink_fence(retention->setup.sink);
+    weir_pool_retain(retention->setup.pool, -1);
+    weir_pool_put(retention->setup.pool, chunk);
     return true;
 }
 
@@ -171,10 +165,10 @@ struct weir_chunk *weir_retention_open_next(struct weir_retention *retention)
 {
     struct weir_chunk *chunk = NULL;
     weir_assert(!retention->open.chunk);
-    if (retention->count < retention->room)
-        chunk = weir_chunk_sink_take(retention->sink, true);
+    if (retention->count < retention->setup.room)
+        chunk = weir_chunk_sink_take(retention->setup.sink, true);
     if (chunk)
-        weir_pool_retain(retention->pool, 1);
+        weir_pool_retain(retention->setup.pool, 1);
     else if (retention->count > 0)
         chunk = evict(retention);
     if (chunk) {
@@ -186,8 +180,8 @@ struct weir_chunk *weir_retention_open_next(struct weir_retention *retention)
 
 void weir_retention_seal(struct weir_retention *retention)
 {
-    const struct weir_reader_rings *rings = retention->rings;
-    weir_assert(retention->open.chunk && retention->count < retention->room);
+    const struct weir_reader_rings *rings = retention->setup.rings;
+    weir_assert(retention->open.chunk && retention->count < retention->setup.room);
     struct weir_retained *sealed = entry(retention, retention->count);
     uint64_t *drained = sealed->drained;
     for (unsigned i = 0; i < rings->count; i++)
@@ -225,7 +219,7 @@ static bool seal_all(struct weir_retention *retention, uint64_t newest_ns)
 
 bool weir_retention_hand_over(struct weir_retention *retention, uint64_t newest_ns)
 {
-    struct weir_chunk_sink *sink = retention->sink;
+    struct weir_chunk_sink *sink = retention->setup.sink;
     if (!seal_all(retention, newest_ns))
         return false;
     /* The records that were copied out of evicted chunks are older than the retained ones. */
@@ -236,7 +230,7 @@ bool weir_retention_hand_over(struct weir_retention *retention, uint64_t newest_
         struct weir_chunk *chunk = take_out(retention);
         if (retention->handed_first_ns == 0)
             retention->handed_first_ns = chunk->first_sample_ns;
-        weir_pool_retain(retention->pool, -1);
+        weir_pool_retain(retention->setup.pool, -1);
         weir_test_point(WEIR_AT_SNAPSHOT_PUSH);
         weir_chunk_sink_push(sink, chunk);
     }

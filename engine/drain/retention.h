@@ -45,13 +45,17 @@ struct weir_retained {
     uint64_t *drained;        /* owned by the list; [counter]: samples drained when it was sealed */
 };
 
-struct weir_retention {
+struct weir_retention_setup {
     struct weir_pool *pool;                /* borrowed */
     struct weir_chunk_sink *sink;          /* borrowed: chunks come from it and go to it */
-    const struct weir_reader_rings *rings; /* borrowed: whose samples are retained */
-    uint32_t room;                         /* chunks at most, with the one being filled */
-    uint64_t span_ns;                      /* 0: bounded by room alone */
-    size_t counters;                       /* rings x events */
+    const struct weir_reader_rings *rings; /* borrowed: whose samples are retained; as they are before any is dropped */
+    uint32_t room;    /* chunks at most, with the one being filled; at least WEIR_RETENTION_CHUNKS_MIN */
+    uint64_t span_ns; /* 0: bounded by room alone */
+    size_t counters;  /* rings x events */
+};
+
+struct weir_retention {
+    struct weir_retention_setup setup;
 
     struct weir_retained *list; /* owned; a ring of `room` entries */
     uint32_t first, count;      /* sealed ones */
@@ -71,15 +75,6 @@ struct weir_retention_plan weir_retention_plan(uint64_t bytes, uint64_t span_ns,
 
 /* Bytes to retain with a span when the user names none, for a machine of that memory. */
 uint64_t weir_retention_default_bytes(uint64_t memory_bytes, unsigned readers);
-
-struct weir_retention_setup {
-    struct weir_pool *pool;
-    uint32_t room; /* at least WEIR_RETENTION_CHUNKS_MIN */
-    uint64_t span_ns;
-    size_t counters;
-    struct weir_chunk_sink *sink;
-    const struct weir_reader_rings *rings; /* as they are before any is dropped: `counters` of them */
-};
 
 /* 0 or -ENOMEM; half-built is for fini(). */
 int weir_retention_init(struct weir_retention *retention, const struct weir_retention_setup *setup);

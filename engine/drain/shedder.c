@@ -9,13 +9,7 @@
 
 int weir_shedder_init(struct weir_shedder *shedder, const struct weir_shedder_setup *setup)
 {
-    *shedder = (struct weir_shedder){
-        .plan = setup->plan,
-        .layout = setup->layout,
-        .set = setup->set,
-        .sink = setup->sink,
-        .rings = setup->rings,
-    };
+    *shedder = (struct weir_shedder){.setup = *setup};
     if (!setup->plan || setup->plan->most < WEIR_SHED_CPUS)
         return 0;
     const struct weir_pool *pool = setup->sink->setup->pool;
@@ -39,7 +33,7 @@ static void add_to(_Atomic uint64_t *count, uint64_t more)
 uint64_t weir_shedder_trim(struct weir_shedder *shedder, uint8_t *data, uint64_t bytes)
 {
     struct weir_shed_trimmed trimmed = {0};
-    uint64_t left = weir_shed_trim(shedder->plan, shedder->layout, data, bytes, &trimmed);
+    uint64_t left = weir_shed_trim(shedder->setup.plan, shedder->setup.layout, data, bytes, &trimmed);
     add_to(&shedder->trimmed_samples, trimmed.samples);
     add_to(&shedder->trimmed_bytes, trimmed.bytes);
     return left;
@@ -47,23 +41,23 @@ uint64_t weir_shedder_trim(struct weir_shedder *shedder, uint8_t *data, uint64_t
 
 bool weir_shedder_holds_back(const struct weir_shedder *shedder, const struct weir_reader_ring *r)
 {
-    return weir_chunk_sink_pressure(shedder->sink) == WEIR_PRESSURE_FULL && r->gaps && !r->sideband &&
-           weir_chunk_sink_outside(shedder->sink) > shedder->share_chunks;
+    return weir_chunk_sink_pressure(shedder->setup.sink) == WEIR_PRESSURE_FULL && r->gaps && !r->sideband &&
+           weir_chunk_sink_outside(shedder->setup.sink) > shedder->share_chunks;
 }
 
 bool weir_shedder_tell(struct weir_shedder *shedder, struct weir_reader_ring *r)
 {
-    struct weir_chunk_sink *sink = shedder->sink;
-    for (unsigned event = 0; r->untold && event < shedder->rings->event_count; event++) {
+    struct weir_chunk_sink *sink = shedder->setup.sink;
+    for (unsigned event = 0; r->untold && event < shedder->setup.rings->event_count; event++) {
         if (r->gaps[event].untold == 0)
             continue;
         if (!weir_chunk_sink_make_room(sink, WEIR_SHED_TOLD_BYTES_MAX))
             return false;
         struct weir_chunk *chunk = sink->chunk;
         uint8_t *to = chunk->data + chunk->used;
-        uint32_t bytes = weir_shed_tell(shedder->plan, event, &r->gaps[event], to);
+        uint32_t bytes = weir_shed_tell(shedder->setup.plan, event, &r->gaps[event], to);
         if (weir_reader_ring_renames(r))
-            weir_record_rename(shedder->set, to, bytes);
+            weir_record_rename(shedder->setup.set, to, bytes);
         chunk->used += bytes;
         weir_chunk_sink_hold(sink); /* as it has been since the drop */
     }
@@ -75,8 +69,8 @@ bool weir_shedder_tell(struct weir_shedder *shedder, struct weir_reader_ring *r)
 bool weir_shedder_tell_all(struct weir_shedder *shedder)
 {
     bool all = true;
-    for (unsigned i = 0; shedder->sink->untold_rings > 0 && i < shedder->rings->count; i++)
-        all &= weir_shedder_tell(shedder, &shedder->rings->at[i]);
+    for (unsigned i = 0; shedder->setup.sink->untold_rings > 0 && i < shedder->setup.rings->count; i++)
+        all &= weir_shedder_tell(shedder, &shedder->setup.rings->at[i]);
     return all;
 }
 
@@ -90,15 +84,16 @@ static uint64_t dropped_samples(const struct weir_reader_ring *r, unsigned event
 
 bool weir_shedder_drop(struct weir_shedder *shedder, struct weir_reader_ring *r, uint64_t head)
 {
-    unsigned event_count = shedder->rings->event_count;
+    unsigned event_count = shedder->setup.rings->event_count;
     uint64_t before = dropped_samples(r, event_count);
-    uint64_t to = weir_shed_drop(shedder->plan, shedder->layout, &r->ring, head, r->ring.bytes / 2, r->gaps);
+    uint64_t to =
+        weir_shed_drop(shedder->setup.plan, shedder->setup.layout, &r->ring, head, r->ring.bytes / 2, r->gaps);
     if (to == r->ring.tail)
         return false;
     add_to(&shedder->shed_samples, dropped_samples(r, event_count) - before);
-    shedder->sink->untold_rings += !r->untold;
+    shedder->setup.sink->untold_rings += !r->untold;
     r->untold = true;
-    weir_chunk_sink_hold(shedder->sink);
+    weir_chunk_sink_hold(shedder->setup.sink);
     weir_ring_release(&r->ring, to);
     return true;
 }

@@ -15,27 +15,22 @@
 #include "engine/drain/reader_ring.h"
 #include "engine/drain/shed.h"
 
-struct weir_shedder {
-    /* Constant once the thread runs; all borrowed. */
+/* All borrowed. */
+struct weir_shedder_setup {
     const struct weir_shed_plan *plan; /* NULL: nothing is shed */
     const struct weir_walk_layout *layout;
     const struct weir_event_set *set; /* for rings that rename; else may be NULL */
     struct weir_chunk_sink *sink;
     struct weir_reader_rings *rings;
+    unsigned reader_count; /* readers that share the pool */
+};
+
+struct weir_shedder {
+    struct weir_shedder_setup setup;
     uint32_t share_chunks; /* half of the pool's chunks that an equal share would give the reader, at least one */
 
     /* Written by the reader, read by the coordinator. */
     _Atomic uint64_t shed_samples, trimmed_samples, trimmed_bytes;
-};
-
-/* All borrowed. */
-struct weir_shedder_setup {
-    const struct weir_shed_plan *plan; /* may be NULL */
-    const struct weir_walk_layout *layout;
-    const struct weir_event_set *set; /* may be NULL */
-    struct weir_chunk_sink *sink;
-    struct weir_reader_rings *rings;
-    unsigned reader_count; /* readers that share the pool */
 };
 
 /* 0 or -ENOMEM; the rings own the memory. */
@@ -60,8 +55,8 @@ bool weir_shedder_tell_all(struct weir_shedder *shedder);
 /* Whether the pressure is high enough to trim stack dumps, and the plan allows it. */
 static inline bool weir_shedder_trims(const struct weir_shedder *shedder)
 {
-    return weir_chunk_sink_pressure(shedder->sink) >= WEIR_PRESSURE_HIGH && shedder->plan &&
-           shedder->plan->most >= WEIR_SHED_STACKS && shedder->plan->has_stacks;
+    return weir_chunk_sink_pressure(shedder->setup.sink) >= WEIR_PRESSURE_HIGH && shedder->setup.plan &&
+           shedder->setup.plan->most >= WEIR_SHED_STACKS && shedder->setup.plan->has_stacks;
 }
 
 #endif

@@ -141,7 +141,7 @@ static void begin(void)
         .polls = polls,
     };
     weir_chunk_sink_init(&reader.sink, &reader.setup.sink);
-    reader.shedder = (struct weir_shedder){.sink = &reader.sink, .rings = &reader.rings};
+    reader.shedder = (struct weir_shedder){.setup = {.sink = &reader.sink, .rings = &reader.rings}};
     weir_mark_maker_init(&reader.marks, &reader.sink, &reader.rings);
     reader.drainer = (struct weir_drainer){
         .sink = &reader.sink,
