@@ -28,7 +28,7 @@ enum weir_aux_type { /* PERF_AUXTRACE_*: the decoder */
     WEIR_AUX_ARM_SPE = 4,
 };
 
-struct weir_auxtrace { /* a stretch of the bytes of one AUX area */
+struct weir_auxtrace { /* a stretch of the bytes of one AUX area; the body of an AUXTRACE record */
     uint64_t bytes;    /* behind the record, with padding: a multiple of WEIR_AUXTRACE_ALIGN */
     uint64_t
         offset; /* of the first byte, counted over all bytes that the area has ever held; in snapshots: in the area */
@@ -36,7 +36,18 @@ struct weir_auxtrace { /* a stretch of the bytes of one AUX area */
     uint32_t index;     /* of the area */
     int32_t task;       /* -1: any; the area belongs to a CPU */
     int32_t cpu;        /* -1: any; the area belongs to a task */
+    uint32_t reserved;  /* 0 */
 };
+
+_Static_assert(sizeof(struct perf_event_header) + sizeof(struct weir_auxtrace) == WEIR_AUXTRACE_RECORD_BYTES,
+               "struct perf_record_auxtrace");
+WEIR_FIELD_AT(struct weir_auxtrace, bytes, 0);
+WEIR_FIELD_AT(struct weir_auxtrace, offset, 8);
+WEIR_FIELD_AT(struct weir_auxtrace, reference, 16);
+WEIR_FIELD_AT(struct weir_auxtrace, index, 24);
+WEIR_FIELD_AT(struct weir_auxtrace, task, 28);
+WEIR_FIELD_AT(struct weir_auxtrace, cpu, 32);
+WEIR_FIELD_AT(struct weir_auxtrace, reserved, 36);
 
 struct weir_aux_index_entry { /* struct auxtrace_index_entry */
     uint64_t file_offset;     /* of an AUXTRACE record, from the file's start */
