@@ -132,7 +132,7 @@ static void take_branches(struct weir_sample *sample, const struct weir_sample_l
 {
     uint64_t count = weir_cursor_u64(cursor);
     if (layout->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX)
-        sample->branch_hw_index = weir_cursor_u64(cursor);
+        weir_cursor_u64(cursor); /* the hardware's index: no reader asks for it */
     sample->branches = take_array(cursor, count, WEIR_BRANCH_ENTRY_BYTES);
     if (layout->branch_sample_type & PERF_SAMPLE_BRANCH_COUNTERS)
         take_array(cursor, count, WORD_BYTES);

@@ -51,7 +51,6 @@ struct weir_sample {
     struct weir_sample_array callchain;            /* u64 */
     struct weir_sample_array raw;                  /* bytes */
     struct weir_sample_array branches;             /* entries of WEIR_BRANCH_ENTRY_BYTES */
-    uint64_t branch_hw_index;                      /* with PERF_SAMPLE_BRANCH_HW_INDEX */
     uint64_t user_abi, intr_abi;                   /* PERF_SAMPLE_REGS_ABI_* */
     struct weir_sample_array user_regs, intr_regs; /* u64, one per bit of the masks; none with ABI_NONE */
     struct weir_sample_array user_stack;           /* the used bytes of the dump */
