@@ -179,12 +179,12 @@ static int64_t move_block(struct weir_drainer *drainer, struct weir_reader_ring 
         adopt_samples(drainer, r, to, (uint64_t)moved);
     if (drainer->off_cpu_event > 0 && !r->sideband)
         weir_off_cpu_samples_mend(drainer->set, drainer->off_cpu_event - 1, to, (uint64_t)moved);
-    if (weir_reader_ring_renames(r))
-        weir_record_rename(drainer->set, to, (uint64_t)moved);
     if (r->sideband && drainer->layout->maps_have_no_ids)
         weir_record_mend_maps(to, (uint64_t)moved);
     if (r->sideband)
         weir_record_mend_trailers(drainer->layout, to, (uint64_t)moved);
+    if (weir_reader_ring_renames(r)) /* finds the id at the end of the trailer */
+        weir_record_rename(drainer->set, to, (uint64_t)moved);
     if (r->sideband && drainer->sink->tee)
         weir_side_tee_push(drainer->sink->tee, to, (size_t)moved);
     note_lost(r, r->counts.lost_reported - lost_before);

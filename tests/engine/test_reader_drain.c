@@ -110,3 +110,44 @@ Test(reader_drain, sample_of_nobody_is_of_the_event_that_the_kernel_mixes_up)
 {
     expect_drained(PERF_TYPE_SOFTWARE, RIG_ID, 2, 0);
 }
+
+/* ---- ids of events that were opened anew ---- */
+
+#define NEW_SIDE_ID   (RIG_SIDE_ID + 100)
+#define BODY_BYTES    24u /* of a BPF_EVENT record */
+#define TRAILER_BYTES 16u
+#define TAIL_BYTES    32u /* of a second recorder's event, which the kernel counts and does not write */
+
+/* CPU 0 came back, so its side event has another id; a BPF program was loaded beside another recorder. */
+Test(reader_drain, record_with_bytes_behind_its_sample_id_gets_the_id_of_the_file)
+{
+    struct weir_event events[] = {{.name = NULL}, {.sideband = true}};
+    struct weir_event_list list = {.events = events, .count = 2};
+    uint64_t file_ids[] = {RIG_ID, RIG_SIDE_ID}, trailer[] = {1, NEW_SIDE_ID}, wanted[] = {1, RIG_SIDE_ID};
+    struct weir_event_set set = {.list = &list, .place_count = 1, .task_count = 1, .file_ids = file_ids};
+    struct reader_rig rig;
+    uint8_t record[BODY_BYTES + TRAILER_BYTES + TAIL_BYTES] = {0};
+    const struct perf_event_header header = {.type = PERF_RECORD_BPF_EVENT, .size = sizeof(record)};
+    memcpy(record, &header, sizeof(header));
+    memcpy(record + BODY_BYTES, trailer, sizeof(trailer));
+
+    rig_init(&rig, &(struct rig_options){0});
+    cr_assert_eq(weir_id_map_init(&set.id_map, 1), 0);
+    weir_id_map_add(&set.id_map, NEW_SIDE_ID, 1, 0);
+    struct weir_walk_layout layout = *rig.readers[0].drainer.layout;
+    layout.trailer_bytes = TRAILER_BYTES;
+    rig.readers[0].drainer.layout = &layout;
+    rig.readers[0].drainer.set = &set;
+    rig.readers[0].rings.at[0].sideband = true;
+    weir_reader_ring_rename(&rig.readers[0].rings.at[0]);
+    raw_ring_put(&rig.raw, 0, record, sizeof(record));
+    rig_open_epoch(&rig);
+    cr_assert_eq(weir_reader_step(&rig.readers[0]), WEIR_READER_DRAINED);
+    struct weir_chunk *chunk = rig_pop(&rig);
+    cr_assert_not_null(chunk);
+    cr_assert_eq(chunk->used, sizeof(record));
+    cr_expect_arr_eq(chunk->data + sizeof(record) - TRAILER_BYTES, wanted, TRAILER_BYTES);
+    weir_pool_put(&rig.pool, chunk);
+    weir_id_map_fini(&set.id_map);
+    rig_fini(&rig);
+}
