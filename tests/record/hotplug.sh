@@ -95,6 +95,30 @@ test_cpu_that_comes_back_is_recorded_again() {
     expect_eq "gaps in weir verify" "$(grep -c '^note gaps *CPU 1 was offline between ' verified)" $times
 }
 
+# The kernel lengthens the records of the program for the second of two recorders, whichever that is.
+test_program_that_another_recorder_sees_too_is_of_an_event_of_the_file() {
+    needs_sample_filters
+    local first
+    start_record first.data -a -e cpu-clock -F 99
+    first=$weir
+    mv err first.err
+    start_record it.data -a -e cpu-clock -F 99
+    set_knob $switch 0
+    wait_until grep -q 'CPU 1 went offline' first.err
+    wait_until grep -q 'CPU 1 went offline' err
+    write_knob $switch 1
+    wait_until grep -q 'CPU 1 came online' first.err
+    came_again 1
+    taskset -c 1 "$WEIR_PROGRAM" record -q -e cpu-clock --filter 'pid > 1' -o filtered.data -- true
+    kill -INT "$first" "$weir"
+    wait "$first" || true # 130: the signal
+    await_record
+    for file in first.data it.data; do
+        expect_whole $file
+        expect_at_least "records of programs in $file" "$(report_records $file KSYMBOL)" 1
+    done
+}
+
 # What a shell in the recording runs until weir has said so often that CPU 1 has come.
 until_came() {
     echo "until [ \$(grep -c 'CPU 1 came online: it is recorded from here on' err) = $1 ]; do sleep 0.01; done"
@@ -102,7 +126,7 @@ until_came() {
 
 # stream_calls FILE: as getppid_calls, of a stream.
 stream_calls() {
-    perf script -i - --comm "$WEIR_LOAD_NAME" -F comm,trace <"$1" 2>perf.err |
+    perf_bare script -i - --comm "$WEIR_LOAD_NAME" -F comm,trace <"$1" 2>perf.err |
         grep -c " NR $("$WEIR_LOAD" number getppid) " || true
 }
 
@@ -110,7 +134,7 @@ stream_calls() {
 expect_stream_knows_its_samples() {
     expect_eq "samples with unknown ids" "$(grep -c 'unknown ids' err || true)" 0
     "$WEIR_PROGRAM" verify "$1" >verified || fail "weir verify: $(cat verified)"
-    expect_eq "samples in perf script" "$(perf script -i - -F comm <"$1" 2>perf.err | wc -l)" "$(told_samples)"
+    expect_eq "samples in perf script" "$(perf_bare script -i - -F comm <"$1" 2>perf.err | wc -l)" "$(told_samples)"
     expect_no_warnings
 }
 
@@ -143,7 +167,7 @@ test_group_that_reads_keeps_its_ids_on_a_cpu_that_comes_back() {
         $(until_came 1)
         taskset -c 1 '$WEIR_LOAD' getppid 1000"
     expect_eq "getppid calls that perf finds in groups" \
-        "$(perf script -i it.data --comm "$WEIR_LOAD_NAME" -F event,trace 2>perf.err |
+        "$(perf_bare script -i it.data --comm "$WEIR_LOAD_NAME" -F event,trace 2>perf.err |
             grep -c "sys_enter: *NR $("$WEIR_LOAD" number getppid) ")" 1000
     perf script -i it.data 2>perf.err >/dev/null || fail "perf script failed: $(cat perf.err)"
     expect_no_warnings
@@ -176,7 +200,7 @@ test_killed_recording_knows_the_ids_of_a_cpu_that_came_back() {
     sleep 2.5
     kill -KILL "$weir"
     await_record
-    perf script -i it.data -F comm,cpu,event >samples 2>perf.err || fail "perf script failed: $(cat perf.err)"
+    perf_bare script -i it.data -F comm,cpu,event >samples 2>perf.err || fail "perf script failed: $(cat perf.err)"
     expect_eq "perf's warnings" "$(cat perf.err)" ""
     expect_at_least "samples on CPU 1" "$(grep -c 'record_load.*\[001\]' samples)" 10
     "$WEIR_PROGRAM" info it.data | grep -q '^CPU 1 .*' || fail "weir info knows no CPU 1"
