@@ -48,7 +48,7 @@ test_limit_is_that_of_all_files() {
     expect_line err "[ weir record: weir size limit reached ("
     expect_at_least "files" "$(grep -c ' Dump ' err)" 3
     left_out=$(sed -n 's/.*; \([0-9]*\) samples after the size limit left out.*/\1/p' err)
-    expect_eq "counted by the kernel" "$(ledger_column counted)" $(($(written_and_lost) + left_out))
+    expect_eq "counted by the kernel" "$(produced)" $(($(written_and_lost) + left_out))
 }
 
 test_limit_that_is_not_reached_says_nothing() {
