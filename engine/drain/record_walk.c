@@ -29,6 +29,7 @@ struct weir_walk_layout weir_walk_layout_of(const struct weir_event_set *set)
 
 #define KSYMBOL_NAME_OFFSET 24u /* behind address, length, type and flags */
 #define BPF_EVENT_BYTES     24u
+#define TEXT_POKE_LENGTHS   16u /* behind the address: of the old and the new code, which follow */
 
 /* Where the sample_id of a side record ends: with the record, but for those that weir_record_mend_trailers() mends. */
 static size_t trailer_end(const struct weir_walk_layout *layout, const struct perf_event_header *header,
@@ -41,6 +42,10 @@ static size_t trailer_end(const struct weir_walk_layout *layout, const struct pe
         body = KSYMBOL_NAME_OFFSET +
                weir_align_up(
                    strnlen((const char *)record + KSYMBOL_NAME_OFFSET, header->size - KSYMBOL_NAME_OFFSET) + 1, 8);
+    else if (header->type == PERF_RECORD_TEXT_POKE && header->size >= TEXT_POKE_LENGTHS + 4)
+        body = TEXT_POKE_LENGTHS +
+               weir_align_up(
+                   4u + weir_load_u16(record + TEXT_POKE_LENGTHS) + weir_load_u16(record + TEXT_POKE_LENGTHS + 2), 8);
     return layout->trailer_bytes ? weir_min_u64(body + layout->trailer_bytes, header->size) : header->size;
 }
 

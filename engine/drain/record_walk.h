@@ -105,11 +105,12 @@ size_t weir_record_whole_bytes(const uint8_t *data, size_t bytes);
 void weir_record_mend_maps(uint8_t *data, uint64_t bytes);
 
 /*
- * Moves the sample_id of KSYMBOL and BPF_EVENT records of [data, data + bytes), which have been walked, to the end of
- * the record, where consumers look for it. Zeros fill the gap. The kernel makes one header for all events that want
- * such a record. For each event the kernel adds the size of a sample_id to the header's size, and never subtracts the
- * previous one. (perf_event_ksymbol_output() and perf_event_bpf_output() in kernel/events/core.c of Linux 6.18.) Behind
- * the sample_id of a second recorder's event stand bytes that nobody wrote. Any thread.
+ * Moves the sample_id of KSYMBOL, BPF_EVENT and TEXT_POKE records of [data, data + bytes), which have been walked, to
+ * the end of the record, where consumers look for it. Zeros fill the gap. The kernel makes one header for all events
+ * that want such a record. For each event the kernel adds the size of a sample_id to the header's size, and never
+ * subtracts the previous one. (perf_event_ksymbol_output(), perf_event_bpf_output() and perf_event_text_poke_output()
+ * in kernel/events/core.c of Linux 6.18.) Behind the sample_id of a second recorder's event stand bytes that nobody
+ * wrote. Any thread.
  */
 void weir_record_mend_trailers(const struct weir_walk_layout *layout, uint8_t *data, uint64_t bytes);
 

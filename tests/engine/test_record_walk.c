@@ -381,6 +381,8 @@ Test(record_walk, build_ids_that_maps_do_not_have_are_not_announced)
     cr_expect_arr_eq(records, before, sizeof(before), "something else has changed");
 }
 
+#define POKED_BYTES 5u /* as a jump has */
+
 /* Body, sample_id and bytes that nobody wrote, which look like another id. */
 static void put_with_a_tail(uint8_t *record, uint32_t type, const char *name, size_t body, size_t tail)
 {
@@ -390,6 +392,8 @@ static void put_with_a_tail(uint8_t *record, uint32_t type, const char *name, si
     memset(record, 0, body);
     memcpy(record, &header, sizeof(header));
     memcpy(record + 24, name, strlen(name));
+    if (type == PERF_RECORD_TEXT_POKE)
+        memcpy(record + 16, (uint16_t[]){POKED_BYTES, POKED_BYTES}, 2 * sizeof(uint16_t));
     memcpy(record + body, trailer, sizeof(trailer));
 }
 
@@ -404,6 +408,8 @@ Test(record_walk, trailers_with_bytes_behind_them_are_found_and_put_where_reader
         {PERF_RECORD_KSYMBOL, "prog", 32, 48},
         {PERF_RECORD_KSYMBOL, "prog", 32, 0}, /* as it should be */
         {PERF_RECORD_BPF_EVENT, "", 24, 24},
+        {PERF_RECORD_TEXT_POKE, "", 32, 16}, /* address, lengths, two times five bytes, two of padding */
+        {PERF_RECORD_TEXT_POKE, "", 32, 0},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct walk walk;
