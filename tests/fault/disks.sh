@@ -65,7 +65,7 @@ test_writer_that_stands_holds_nobody_else() {
     sleep 1 # the writer empties the pool, and the readers their rings
     "$WEIR_LOAD" getppid 1000
     expect_losses_and_no_hold it.data "waiting for the disk"
-    expect_at_least "calls of the end" "$(perf script -i it.data --comm "$WEIR_LOAD_NAME" -F tid 2>perf.err |
+    expect_at_least "calls of the end" "$(perf_bare script -i it.data --comm "$WEIR_LOAD_NAME" -F tid 2>perf.err |
         sort | uniq -c | awk 'END { print $1 }')" 1000
 }
 

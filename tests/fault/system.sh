@@ -62,7 +62,7 @@ test_time_namespace_changes_neither_durations_nor_the_time_of_day() {
     expect_eq "getppid calls" "$(getppid_calls it.data)" 1000
     expect_readers_agree it.data
     wall=$(date -u +%s)
-    first=$(perf script -i it.data -F tod 2>perf.err | sed -n '1s/^ *\([^.]*\)\..*/\1/p')
+    first=$(perf_bare script -i it.data -F tod 2>perf.err | sed -n '1s/^ *\([^.]*\)\..*/\1/p')
     first=$(date -u -d "$first" +%s)
     expect_at_least "seconds between the samples and now" $((wall - first)) -1
     expect_at_least "how few they are" $((100 - (wall - first))) 0

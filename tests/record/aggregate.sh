@@ -46,7 +46,7 @@ test_counts_and_weights_are_those_of_all_samples() {
     expect_at_least "merged samples" "$(ledger_column merged)" 10
     expect_eq "samples in the file" "$(json it.data samples)" "$(ledger_column written)"
     expect_eq "merged ones" "$(json it.data merged)" "$(ledger_column merged)"
-    weights=$(perf script -i it.data -F weight 2>perf.err | awk 'NF == 1 { sum += $1 } END { print sum }')
+    weights=$(perf_bare script -i it.data -F weight 2>perf.err | awk 'NF == 1 { sum += $1 } END { print sum }')
     expect_eq "weights by perf" "$weights" "$(told)"
     "$WEIR_PROGRAM" report -i it.data --stdio >report.out 2>report.err || fail "$(cat report.err)"
     expect_line report.out ": $(told) samples, "
@@ -60,7 +60,7 @@ test_threads_of_a_process_are_one() {
         sh -c "echo | '$WEIR_LOAD' threads 2 2 100000"
     expect_eq "samples in all" "$(in_files it.data)" "$(told)"
     expect_eq "samples of other threads than the main one" \
-        "$(perf script -i it.data -F pid,tid 2>perf.err | awk '{ split($1, id, "/") } id[1] != id[2]' | wc -l)" 0
+        "$(perf_bare script -i it.data -F pid,tid 2>perf.err | awk '{ split($1, id, "/") } id[1] != id[2]' | wc -l)" 0
 }
 
 test_with_other_modes() {

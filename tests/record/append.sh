@@ -139,7 +139,7 @@ test_samples_of_all_recordings_add_up() {
     perf buildid-list -i it.data | sort >ids
     expect_eq "build ids that are there twice" "$(uniq -d ids)" ""
     grep -q '\[kernel.kallsyms\]' ids || fail "no build id of the kernel"
-    perf script -i it.data -F event 2>perf.err | sort | uniq -c >by_event
+    perf_bare script -i it.data -F event 2>perf.err | sort | uniq -c >by_event
     expect_eq "samples by event" "$(awk '{ sum += $1 } END { print sum }' by_event)" "$sum"
 }
 

@@ -20,7 +20,7 @@ test_program_says_what_is_recorded_and_sends_samples_of_its_own() {
     program calls.c tracepoint/raw_syscalls/sys_enter
     record -a -e calls.c -o it.data -- "$WEIR_LOAD" getppid 1000
     expect_half it.data
-    perf script -i it.data -F event,bpf-output >sent 2>perf.err
+    perf_bare script -i it.data -F event,bpf-output >sent 2>perf.err
     # 996 is the number of the last one.
     expect_line sent "0000: e4 03 00 00 00 00 00 00"
 }

@@ -49,4 +49,4 @@ EOF
 }
 
 # events_of FILE NAME: how many samples of that event perf finds.
-events_of() { perf script -i "$1" -F event 2>perf.err | grep -c "^ *$2:" || true; }
+events_of() { perf_bare script -i "$1" -F event 2>perf.err | grep -c "^ *$2:" || true; }

@@ -36,7 +36,7 @@ test_each_event_has_its_cgroup() {
         sh -c "$(inside "$cgroup" "$load"); $(inside "$cgroup/below" "$load")"
     local getppid
     getppid=$("$WEIR_LOAD" number getppid)
-    perf script -i it.data --comm "$WEIR_LOAD_NAME" -F event,trace 2>perf.err >samples
+    perf_bare script -i it.data --comm "$WEIR_LOAD_NAME" -F event,trace 2>perf.err >samples
     expect_eq "entries" "$(grep -c "sys_enter: *NR $getppid " samples)" $calls
     expect_eq "exits" "$(grep -c "sys_exit: *NR $getppid " samples)" $((2 * calls))
     expect_readers_agree it.data

@@ -158,14 +158,14 @@ expect_readable() {
 samples_of() {
     local told
     if [ "$1" = stream ]; then
-        perf script -i - -F comm,tid,time,event,trace --ns <"$1" >script.out 2>perf.err || fail "perf script of $1"
+        perf_bare script -i - -F comm,tid,time,event,trace --ns <"$1" >script.out 2>perf.err || fail "perf script of $1"
         sed -i -e '/^\t/d' -e '/^$/d' script.out # call chains, which of a stream it prints whatever is asked for
         wc -l <script.out
         return
     fi
     told=$(report_samples "$1")
     expect_no_complaint "perf report of $1"
-    perf script -i "$1" -F comm,tid,time,event,trace --ns >script.out 2>perf.err || fail "perf script of $1"
+    perf_bare script -i "$1" -F comm,tid,time,event,trace --ns >script.out 2>perf.err || fail "perf script of $1"
     expect_no_complaint "perf script of $1"
     expect_eq "samples of $1 by perf script and perf report" "$(wc -l <script.out)" "$told"
     echo "$told"

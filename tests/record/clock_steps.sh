@@ -34,7 +34,7 @@ set_clock() { date -u -s "@$1" >/dev/null; }
 load_times() {
     local number
     number=$("$WEIR_LOAD" number getppid)
-    perf script --ns -i "$1" --comm "$WEIR_LOAD_NAME" -F trace:time,trace 2>perf.err |
+    perf_bare script --ns -i "$1" --comm "$WEIR_LOAD_NAME" -F trace:time,trace 2>perf.err |
         sed -n "s/^ *\([0-9.]*\):.* NR $number .*/\1/p"
 }
 
@@ -161,5 +161,5 @@ test_file_of_a_clock_that_went_back_can_be_read_meanwhile() {
     expect_at_least "rounds in 5 s" $(($(report_records it.data FINISHED_ROUND) - rounds)) 2
     kill -KILL "$weir"
     await_record
-    perf script -i it.data -F time >/dev/null 2>perf.err || fail "perf: $(cat perf.err)"
+    perf_bare script -i it.data -F time >/dev/null 2>perf.err || fail "perf: $(cat perf.err)"
 }

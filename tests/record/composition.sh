@@ -53,7 +53,7 @@ expect_composed() {
     fi
     if [[ " $* " = *" stream "* ]]; then
         record_calls "${options[@]}" >it.data
-        perf script -i - --comm "$WEIR_LOAD_NAME" -F comm,trace <it.data 2>perf.err >script.out || true
+        perf_bare script -i - --comm "$WEIR_LOAD_NAME" -F comm,trace <it.data 2>perf.err >script.out || true
         expect_eq "status of $*" "$status" 0
         expect_eq "calls of $*" "$(grep -c " NR $("$WEIR_LOAD" number getppid) " script.out)" "$wanted"
         return

@@ -82,7 +82,7 @@ test_fields_of_tracepoints_are_shown_as_by_perf() {
     local event
     for event in raw_syscalls:sys_enter raw_syscalls:sys_exit sched:sched_process_exit task:task_newtask; do
         record -a -e $event -m 16M -o it.data -- "$WEIR_LOAD" forks 20 1
-        perf script -i it.data -F trace 2>perf.err | sed 's/^ *//' | sort >by_perf
+        perf_bare script -i it.data -F trace 2>perf.err | sed 's/^ *//' | sort >by_perf
         "$WEIR_PROGRAM" dump --type sample it.data | sed -n 's/^ \.\.\. fields: *//p' | sort >by_weir
         expect_at_least "samples of $event" "$(wc -l <by_weir)" 20
         cmp by_perf by_weir || fail "$event: $(diff by_perf by_weir | head -4)"
@@ -103,7 +103,7 @@ test_listed_cpus_only() {
     for cpu in 0 1; do
         record -C $cpu "${exact[@]}" -o it.data -- taskset -c 0 "$WEIR_LOAD" getppid "$calls"
         expect_eq "getppid calls on cpu $cpu" "$(getppid_calls it.data)" $((cpu == 0 ? calls : 0))
-        expect_eq "CPUs in the file" "$(perf script -i it.data -F cpu | sort -u | tr -d ' \n')" "[00$cpu]"
+        expect_eq "CPUs in the file" "$(perf_bare script -i it.data -F cpu | sort -u | tr -d ' \n')" "[00$cpu]"
         expect_readers_agree it.data
     done
 }
@@ -119,7 +119,7 @@ test_process_with_threads_of_before_and_after() {
     await_record
     expect_eq "exit status when the processes have ended" "$status" 0
     expect_eq "getppid calls by thread" \
-        "$(perf script -i it.data -F tid,trace 2>/dev/null | grep " NR $("$WEIR_LOAD" number getppid) " |
+        "$(perf_bare script -i it.data -F tid,trace 2>/dev/null | grep " NR $("$WEIR_LOAD" number getppid) " |
             awk '{ calls[$1]++ } END { for (tid in calls) print calls[tid] }' | sort | uniq -c | xargs)" "5 $calls"
     expect_readers_agree it.data
 }
@@ -173,7 +173,7 @@ test_groups_and_clock_are_told_as_perf_tells_them() {
     record "${options[@]}" -o it.data -- "$WEIR_LOAD" spin 50000000
     perf record -q "${options[@]}" -o perf.data -- "$WEIR_LOAD" spin 50000000 2>/dev/null
     expect_eq "header" "$(header_lines it.data)" "$(header_lines perf.data)"
-    perf script -i it.data -F tod >moments 2>perf.err
+    perf_bare script -i it.data -F tod >moments 2>perf.err
     expect_line moments "$(date +%Y-)" # wall-clock time
 }
 

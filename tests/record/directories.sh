@@ -17,7 +17,7 @@ expect_agreement() {
 
 # lost_by_perf: samples of `it` that perf lost, by the kernel's count.
 lost_by_perf() {
-    perf report --stats -i it 2>perf.err | awk '
+    perf_bare report --stats -i it 2>perf.err | awk '
         inside && $1 == "LOST_SAMPLES" { sum += $3 }
         / stats:$/ { inside = $1 != "Aggregated" }
         END { print sum + 0 }'

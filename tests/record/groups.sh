@@ -8,7 +8,7 @@ group='{raw_syscalls:sys_enter,raw_syscalls:sys_exit}'
 
 # entries FILE: sys_enter samples of the load's getppid calls; readers show a sample of a :S group for each member.
 entries() {
-    perf script -i "$1" --comm "$WEIR_LOAD_NAME" -F event,trace 2>perf.err |
+    perf_bare script -i "$1" --comm "$WEIR_LOAD_NAME" -F event,trace 2>perf.err |
         grep -c "sys_enter: *NR $("$WEIR_LOAD" number getppid) "
 }
 
@@ -56,7 +56,7 @@ test_sampled_group_has_the_counts_of_its_members() {
 }
 
 # tasks FILE: how many have samples.
-tasks() { perf script -i "$1" -F tid 2>perf.err | sort -u | wc -l; }
+tasks() { perf_bare script -i "$1" -F tid 2>perf.err | sort -u | wc -l; }
 
 # Child tasks sample a group that is read when --inherit says so (Linux 6.13).
 test_sampled_group_is_inherited_on_request() {

@@ -20,7 +20,7 @@ build_example() {
 }
 
 example_calls() {
-    perf script -i it.data --comm snapshot -F comm,trace 2>perf.err |
+    perf_bare script -i it.data --comm snapshot -F comm,trace 2>perf.err |
         grep -c " NR $("$WEIR_LOAD" number getppid) "
 }
 

@@ -11,7 +11,7 @@ expect_losses_told() {
     expect_line err "[ weir record: Lost $lost of $(($(told_samples) + lost)) samples ("
     grep -q -F -e "; kernel ring full; to prevent it: -m 4M (now 64K)" -e "; to prevent it: let weir run" err ||
         fail "no remedy" # the second when the load kept weir stopped for a second or longer
-    expect_eq "lost by perf report" "$(perf report --stats -i it.data 2>/dev/null | awk -v event="$event" '
+    expect_eq "lost by perf report" "$(perf_bare report --stats -i it.data 2>/dev/null | awk -v event="$event" '
         $1 == event && $2 == "stats:" { inside = 1 }
         inside && $1 == "LOST_SAMPLES" { print $3; exit }')" "$lost"
 }

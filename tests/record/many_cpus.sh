@@ -17,7 +17,7 @@ on_each_cpu() {
 
 # expect_each_cpu FILE: 1000 calls of each CPU, by perf.
 expect_each_cpu() {
-    perf script -i "$1" --comm "$WEIR_LOAD_NAME" -F cpu,event,trace 2>perf.err >calls
+    perf_bare script -i "$1" --comm "$WEIR_LOAD_NAME" -F cpu,event,trace 2>perf.err >calls
     local cpu number
     number=$("$WEIR_LOAD" number getppid)
     for ((cpu = 0; cpu < $(cpus_online); cpu++)); do

@@ -41,7 +41,7 @@ test_code_mapped_on_a_cpu_outside_the_list() {
     record "${options[@]}" -C 0 -- "$WEIR_LOAD" moves task "$WEIR_MOVED_CODE" 1 0 $rounds </dev/null
     expect_resolved
     expect_line err " further CPUs: no samples there, but tasks that move map code there"
-    expect_eq "samples elsewhere" "$(perf script -i it.data -F cpu 2>/dev/null | sort -u | xargs)" "[000]"
+    expect_eq "samples elsewhere" "$(perf_bare script -i it.data -F cpu 2>/dev/null | sort -u | xargs)" "[000]"
     expect_eq "rows of samples" "$(awk '$2 == "cpu-clock:u" { print $1 }' err | xargs)" 0
 }
 
@@ -52,7 +52,7 @@ test_code_mapped_before_a_fork_on_a_cpu_outside_the_list() {
 
 test_code_mapped_by_another_thread_of_the_process() {
     record_moves thread -t LOAD
-    expect_eq "recorded threads" "$(perf script -i it.data -F tid 2>/dev/null | sort -u | xargs)" "$load"
+    expect_eq "recorded threads" "$(perf_bare script -i it.data -F tid 2>/dev/null | sort -u | xargs)" "$load"
 }
 
 test_code_mapped_by_another_thread_with_a_ring_for_each_thread() {

@@ -73,7 +73,7 @@ test_the_newest_samples_survive_a_storm() {
     # A megabyte but for a part of one chunk; the rest of the file is records of tasks and mappings.
     expect_at_least "samples" "$(told_samples)" 5000
     # All of the last task is there, whatever of the first.
-    perf script -i it.data --comm "$WEIR_LOAD_NAME" -F tid,trace 2>perf.err >calls
+    perf_bare script -i it.data --comm "$WEIR_LOAD_NAME" -F tid,trace 2>perf.err >calls
     expect_eq "calls of the last task" \
         "$(awk -v nr="$("$WEIR_LOAD" number getppid)" '{ last = $1 } $2 == "NR" && $3 == nr { count[$1]++ }
             END { print count[last] }' calls)" 300
@@ -88,7 +88,7 @@ test_names_and_maps_are_never_evicted() {
     perf script -i it.data --comm record_load -F comm,ip,sym,dso 2>perf.err >samples
     expect_at_least "samples" "$(wc -l <samples)" 100
     expect_eq "samples without a map" "$(grep -F '([unknown])' samples || true)" ""
-    expect_eq "tasks without a name" "$(perf script -i it.data -F comm | grep -c '^ *:[0-9]' || true)" 0
+    expect_eq "tasks without a name" "$(perf_bare script -i it.data -F comm | grep -c '^ *:[0-9]' || true)" 0
     expect_readers_agree it.data
 }
 
@@ -176,7 +176,7 @@ test_streams_and_compression_take_snapshots_too() {
         expect_eq "calls with $option -z" "$(getppid_calls it.data)" 1500
         "$WEIR_PROGRAM" record $option -m 1M --snapshot-on-exit "${syscalls[@]}" -o - -- \
             sh -c "'$WEIR_LOAD' getppid 1000; $(snapshot 1); '$WEIR_LOAD' getppid 500" 2>err >stream
-        perf script -i - --comm "$WEIR_LOAD_NAME" -F trace <stream >calls 2>perf.err
+        perf_bare script -i - --comm "$WEIR_LOAD_NAME" -F trace <stream >calls 2>perf.err
         expect_eq "calls with $option -o -" "$(grep -c "NR $("$WEIR_LOAD" number getppid) " calls)" 1500
     done
 }

@@ -14,7 +14,7 @@ fill() { "${as_owner[@]}" dd if=/dev/zero of=small/ballast bs=64K 2>/dev/null ||
 
 # calls_of FILE PID: getppid calls of that task.
 calls_of() {
-    perf script -i "$1" --tid "$2" -F comm,trace 2>perf.err | grep -c " NR $("$WEIR_LOAD" number getppid) " || true
+    perf_bare script -i "$1" --tid "$2" -F comm,trace 2>perf.err | grep -c " NR $("$WEIR_LOAD" number getppid) " || true
 }
 
 # expect_balance FILE: nothing is unaccounted for, and the file says so too.

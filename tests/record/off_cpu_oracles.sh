@@ -14,7 +14,7 @@ waits=$WEIR_BUILD/tests/record/record_waits
 # sums_of FILE...: for each thread its number and the sum of its samples in all files.
 sums_of() {
     local file
-    for file in "$@"; do perf script -i "$file" -F tid,period,event 2>perf.err; done |
+    for file in "$@"; do perf_bare script -i "$file" -F tid,period,event 2>perf.err; done |
         awk '/offcpu-time:/ { sum[$1] += $2 } END { for (tid in sum) printf "%d %.0f\n", tid, sum[tid] }'
 }
 

@@ -56,7 +56,7 @@ test_exclude_perf_leaves_out_all_threads_of_weir() {
         await_record
         expect_eq "status" "$status" 0
         expect_eq "getppid calls" "$(getppid_calls it.data)" 20000
-        perf script -i it.data --pid "$weir" -F comm,tid 2>/dev/null | without_sanitizer >own
+        perf_bare script -i it.data --pid "$weir" -F comm,tid 2>/dev/null | without_sanitizer >own
         expect_no_line err "own samples"
         case $option in
         --exclude-perf) expect_eq "weir's own calls" "$(sort own | uniq -c)" "" ;;
@@ -74,7 +74,7 @@ test_exclude_perf_leaves_out_the_thread_that_finishes_files() {
     touch enough
     await_record
     expect_eq "files" "$(find . -name 'it.data.*' | wc -l)" 2
-    for file in it.data.*; do perf script -i "$file" --pid "$weir" -F comm,tid 2>/dev/null; done |
+    for file in it.data.*; do perf_bare script -i "$file" --pid "$weir" -F comm,tid 2>/dev/null; done |
         without_sanitizer >own
     expect_eq "weir's own calls" "$(sort own | uniq -c)" ""
 }
@@ -85,7 +85,7 @@ test_exclude_perf_goes_with_the_users_filter() {
     record --exclude-perf -a -e raw_syscalls:sys_enter --filter "id == $number || id == 1" -c 1 -m 16M -o it.data -- \
         "$WEIR_LOAD" getppid 1000
     expect_eq "getppid calls" "$(getppid_calls it.data)" 1000
-    expect_eq "other calls" "$(perf script -i it.data -F trace | grep -cv "NR \($number\|1\) " || true)" 0
+    expect_eq "other calls" "$(perf_bare script -i it.data -F trace | grep -cv "NR \($number\|1\) " || true)" 0
 }
 
 # Though the filters are set when weir's threads are there, and so is its output.

@@ -18,7 +18,7 @@ test_the_last_calls_are_there_in_rings_of_one_page() {
     expect_at_least "samples" "$(told_samples)" 30
     expect_at_least "evicted" "$(ledger_column evicted)" 19000
     # It ends by another call; what stands before that are the calls that it made last.
-    perf script -i it.data --comm "$WEIR_LOAD_NAME" -F trace 2>perf.err >calls
+    perf_bare script -i it.data --comm "$WEIR_LOAD_NAME" -F trace 2>perf.err >calls
     expect_eq "last call" "$(tail -1 calls | grep -c "NR $nr ")" 0
     expect_at_least "calls" "$(grep -c "NR $nr " calls)" 25
     expect_good_file

@@ -28,7 +28,7 @@ stop_and_expect() {
     expect_eq status "$status" 0
     for file in $(find . -name 'it.data.*' | sort) it.data; do
         "$WEIR_PROGRAM" verify "$file" >verify.out || fail "$file: $(cat verify.out)"
-        perf script -i "$file" -F comm 2>perf.err >comms
+        perf_bare script -i "$file" -F comm 2>perf.err >comms
         expect_no_warnings
         calls+=("$(grep -c " *$WEIR_LOAD_NAME" comms || true)")
         samples=$((samples + $(wc -l <comms)))

@@ -107,7 +107,7 @@ test_stream_without_room_says_what_is_in_it() {
     expect_line err "weir: cannot write to -: File too large"
     expect_eq "bytes" "$(stat -c %s cut.stream)" $((700 * 1024))
     expect_line err "wrote 0.684 MB - ("
-    expect_eq "samples in the stream" "$(perf script -F comm -i cut.stream 2>perf.err | wc -l)" \
+    expect_eq "samples in the stream" "$(perf_bare script -F comm -i cut.stream 2>perf.err | wc -l)" \
         "$(ledger_column written)"
     expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
 }
@@ -169,14 +169,14 @@ test_slow_reader_gets_every_byte_that_is_not_told_as_lost() {
     stream_into 'dd bs=777 status=none' -a -e raw_syscalls:sys_enter -c 1 -m 16M -o - -- "$WEIR_LOAD" getppid 100000
     expect_eq "status" "$status" 0
     mv out it.stream
-    expect_eq "samples" "$(perf script -F comm -i it.stream 2>perf.err | wc -l)" "$(told_samples)"
+    expect_eq "samples" "$(perf_bare script -F comm -i it.stream 2>perf.err | wc -l)" "$(told_samples)"
     expect_eq "written and lost" "$(written_and_lost)" "$(produced)"
 }
 
 # expect_file_of_stream STREAM FILE: perf finds in the file what it finds in the stream.
 expect_file_of_stream() {
-    perf script -F comm,tid,time,event -i "$1" >of-stream 2>perf.err
-    perf script -F comm,tid,time,event -i "$2" >of-file 2>perf.err
+    perf_bare script -F comm,tid,time,event -i "$1" >of-stream 2>perf.err
+    perf_bare script -F comm,tid,time,event -i "$2" >of-file 2>perf.err
     expect_eq "what perf says" "$(cat perf.err)" ""
     cmp of-stream of-file || fail "the samples differ"
     "$WEIR_PROGRAM" verify "$2" >verify.out || fail "$(cat verify.out)"
@@ -214,7 +214,7 @@ test_saved_stream_that_was_cut_is_recovered() {
     "$WEIR_PROGRAM" recover cut.data 2>recover.err
     said=$(sed -n 's/.* records (\([0-9]*\) samples) in .*/\1/p' recover.err)
     expect_at_least "samples" "$said" $((calls / 4))
-    perf script -i cut.data.recovered -F comm,event >by-perf 2>perf.err
+    perf_bare script -i cut.data.recovered -F comm,event >by-perf 2>perf.err
     expect_eq "what perf says" "$(cat perf.err)" ""
     expect_eq "samples in perf script" "$(wc -l <by-perf)" "$said"
     "$WEIR_PROGRAM" verify cut.data.recovered >verify.out || fail "$(cat verify.out)"

@@ -29,10 +29,10 @@ both() {
 }
 
 # samples FILE TASK EVENT: their number.
-samples() { perf script -i "$1" --comm "$2" -F event 2>/dev/null | grep -cE "(^| )$3: *$"; }
+samples() { perf_bare script -i "$1" --comm "$2" -F event 2>/dev/null | grep -cE "(^| )$3: *$"; }
 
 # all_samples EVENT: the number in weir.data.
-all_samples() { perf script -i weir.data -F event 2>/dev/null | grep -c "$1: *$" || true; }
+all_samples() { perf_bare script -i weir.data -F event 2>/dev/null | grep -c "$1: *$" || true; }
 
 # form: the text without its numbers, and with one blank for several.
 form() { sed 's/[0-9][0-9.,]*/N/g; s/  */ /g'; }
@@ -59,7 +59,8 @@ test_trace() {
     both "events" 'perf trace -s -i $f 2>&1 | grep -o "[0-9]* events, 100"'
     both "calls of all kinds" 'perf trace -s -i $f 2>&1 | awk "NF == 8 && /%$/ { print \$1, \$2, \$3 }" | sort'
     both "lines" 'perf trace -i $f 2>&1 | grep -c "getppid()"'
-    expect_eq "calls of weir" "$(perf script -i weir.data -F comm 2>/dev/null | grep -c '^ *weir-\(r\|w\)' || true)" 0
+    expect_eq "calls of weir" \
+        "$(perf_bare script -i weir.data -F comm 2>/dev/null | grep -c '^ *weir-\(r\|w\)' || true)" 0
 }
 
 test_kmem() {
@@ -67,7 +68,7 @@ test_kmem() {
     both "form" 'perf kmem -i $f stat --slab 2>/dev/null | sed 1d | cut -d: -f1'
     local requested told
     told=$(perf kmem -i weir.data stat --slab 2>/dev/null | sed -n 's/Total bytes requested: //p' | tr -d ,)
-    requested=$(perf script -i weir.data -F event,trace 2>/dev/null | grep 'alloc: ' |
+    requested=$(perf_bare script -i weir.data -F event,trace 2>/dev/null | grep 'alloc: ' |
         sed -n 's/.*bytes_req=\([0-9]*\).*/\1/p' | awk '{ sum += $1 } END { print sum + 0 }')
     expect_eq "bytes" "$told" "$requested"
 }
@@ -119,7 +120,7 @@ test_kwork() {
     local runs
     runs=$(perf kwork -k softirq report -i weir.data 2>/dev/null |
         awk -F'|' '$4 + 0 > 0 { sum += $4 } END { print sum + 0 }')
-    expect_eq "runs" "$runs" "$(perf script -i weir.data -F cpu,event 2>/dev/null | pairs)"
+    expect_eq "runs" "$runs" "$(perf_bare script -i weir.data -F cpu,event 2>/dev/null | pairs)"
 }
 
 # pairs: of entries of softirqs and the exits behind them on the same CPU.
@@ -135,10 +136,11 @@ test_offcpu() {
     fi
     [ -e /sys/kernel/btf/vmlinux ] || skip "the kernel has no BTF"
     record --preset offcpu -o it.data -- sleep 1
-    perf script -i it.data -F period,event 2>/dev/null |
+    perf_bare script -i it.data -F period,event 2>/dev/null |
         awk '/offcpu-time:/ { sum += $1 } END { print int(sum / 1e6) }' >ms
     expect_at_least "milliseconds that sleep waits" "$(cat ms)" 990
-    expect_eq "samples of the CPU" "$(perf script -i it.data -F event 2>/dev/null | grep -vc offcpu-time: || true)" 0
+    expect_eq "samples of the CPU" \
+        "$(perf_bare script -i it.data -F event 2>/dev/null | grep -vc offcpu-time: || true)" 0
 }
 
 test_options_of_the_user_join_those_of_the_preset() {

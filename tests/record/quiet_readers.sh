@@ -6,7 +6,7 @@ needs_perf_events
 
 # calls_of COMM-PATTERN: "NUMBER FIRST-TWO-ARGUMENTS" of each system call of such threads of weir in it.data.
 calls_of() {
-    perf script -i it.data --pid "$weir" -F comm,trace 2>/dev/null |
+    perf_bare script -i it.data --pid "$weir" -F comm,trace 2>/dev/null |
         awk -v pattern="^ *$1 " '$0 ~ pattern { sub(/.* NR /, ""); gsub(/[(),]/, ""); print $1, $2, $3 }'
 }
 
@@ -49,8 +49,8 @@ test_readers_allocate_nothing_during_a_storm() {
     await_record
     expect_eq "status" "$status" 0
     expect_eq "lost" "$(ledger_column lost_in_ring)" 0
-    expect_eq "allocations of the storm" "$(perf script -i it.data --comm "$WEIR_LOAD_NAME" -F event 2>/dev/null |
+    expect_eq "allocations of the storm" "$(perf_bare script -i it.data --comm "$WEIR_LOAD_NAME" -F event 2>/dev/null |
         grep -c " $group:malloc:")" $((2 * calls))
-    perf script -i it.data --pid "$weir" -F comm,event >hits 2>/dev/null
+    perf_bare script -i it.data --pid "$weir" -F comm,event >hits 2>/dev/null
     expect_eq "allocations of readers" "$(grep '^ *weir-reader' hits || true)" ""
 }

@@ -10,11 +10,6 @@ needs_program setpriv taskset
 nobody=65534
 first=0x100000000000 # the first page that the load touches
 
-needs_sample_filters() {
-    "$WEIR_PROGRAM" version --build-options | grep -q 'bpf-skeletons *: *\[ on' || lacks_package "clang and bpftool"
-    [ -e /sys/kernel/btf/vmlinux ] || skip "needs a kernel with BTF"
-    grep -q ' bpf_cast_to_kern_ctx$' /proc/kallsyms || skip "needs Linux 6.2"
-}
 needs_sample_filters
 
 page() { printf '0x%x' $((first + $1 * 4096)); }
@@ -186,7 +181,8 @@ test_user_is_recorded_from_the_first_instruction_on() {
 test_idle_task_is_no_task_of_root() {
     record -u root -e cpu-clock -o it.data -- sleep 0.3
     expect_line err "-u: all tasks, of which a sample filter keeps those of user 0"
-    expect_eq "samples of the idle task" "$(perf script -i it.data -F pid 2>perf.err | grep -c '^ *0 *$' || true)" 0
+    expect_eq "samples of the idle task" \
+        "$(perf_bare script -i it.data -F pid 2>perf.err | grep -c '^ *0 *$' || true)" 0
 }
 
 test_user_is_found_in_proc_where_filters_do_not_do() {

@@ -77,7 +77,7 @@ test_without_samples_there_are_none() {
 
 test_switches_namespaces_and_control_groups_are_recorded() {
     record -a -e cpu-clock --switch-events --namespaces --all-cgroups -o it.data -- sleep 0.2
-    perf report -i it.data --stats 2>perf.err >stats
+    perf_bare report -i it.data --stats 2>perf.err >stats
     expect_line stats "NAMESPACES events:"
     expect_line stats "SWITCH_CPU_WIDE events:"
     if grep -q -e 'cgroup.*perf_event' -e cgroup2 /proc/mounts; then expect_line stats "CGROUP events:"; fi
@@ -87,7 +87,7 @@ test_switches_namespaces_and_control_groups_are_recorded() {
 # perf report --latency divides time by the number of tasks that run, which it knows from the switches.
 test_latency_records_the_switches_of_tasks() {
     record -e cpu-clock --latency -o it.data -- sleep 0.2
-    perf report -i it.data --stats 2>perf.err >stats
+    perf_bare report -i it.data --stats 2>perf.err >stats
     expect_line stats "SWITCH events:"
     expect_no_warnings
 }

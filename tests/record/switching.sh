@@ -49,7 +49,7 @@ expect_files_whole() {
 expect_each_call_once() {
     local file calls lost
     for file in it.data.*; do
-        perf script -i "$file" --comm "$WEIR_LOAD_NAME" -F time,trace --ns 2>perf.err |
+        perf_bare script -i "$file" --comm "$WEIR_LOAD_NAME" -F time,trace --ns 2>perf.err |
             grep " NR $("$WEIR_LOAD" number getppid) " || true
     done | awk '{ print $1 }' >calls.txt
     calls=$(wc -l <calls.txt)
@@ -124,7 +124,8 @@ test_later_files_know_the_tasks_and_maps_of_before() {
     expect_at_least "files" "$(find . -name 'it.data.*' | wc -l)" 3
     for file in it.data.*; do
         if [ "$(file_samples "$file")" -gt 0 ]; then
-            expect_eq "unknown tasks in $file" "$(perf script -i "$file" -F comm 2>perf.err | grep -c '^ *:' || true)" 0
+            expect_eq "unknown tasks in $file" \
+                "$(perf_bare script -i "$file" -F comm 2>perf.err | grep -c '^ *:' || true)" 0
             perf script -i "$file" -F ip,sym,dso 2>perf.err >script.txt
             expect_line script.txt "$program"
             expect_line script.txt "hot_loop"

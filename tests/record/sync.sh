@@ -158,7 +158,7 @@ test_killed_append_leaves_both() {
     expect_whole whole.data
     expect_at_least "samples in what was recovered" "$(script_lines whole.data)" $((samples + 1))
     local last
-    last=$(perf script --ns -F time -i whole.data 2>perf.err | tr -d ' .:' | sort -n | tail -1)
+    last=$(perf_bare script --ns -F time -i whole.data 2>perf.err | tr -d ' .:' | sort -n | tail -1)
     expect_eq "end of SAMPLE_TIME" "$("$WEIR_PROGRAM" info whole.data | awk '$1 == "SAMPLE_TIME" { print $5 }')" "$last"
 }
 

@@ -19,7 +19,7 @@ thread() { find "/proc/$load/task" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort
 
 # expect_calls [THREADS]: so many threads made all their calls, and none is there with fewer.
 expect_calls() {
-    expect_eq "getppid calls by thread" "$(perf script -i it.data -F tid,trace 2>/dev/null |
+    expect_eq "getppid calls by thread" "$(perf_bare script -i it.data -F tid,trace 2>/dev/null |
         grep " NR $("$WEIR_LOAD" number getppid) " | awk '{ calls[$1]++ } END { for (tid in calls) print calls[tid] }' |
         sort | uniq -c | xargs)" "${1:+$1 $calls}"
 }
@@ -103,7 +103,7 @@ test_child_that_starts_while_weir_attaches_has_a_name() {
     echo >go
     await_record
     expect_eq "status" "$status" 0
-    perf script -i it.data -F comm,tid 2>perf.err | sort | uniq -c >tasks
+    perf_bare script -i it.data -F comm,tid 2>perf.err | sort | uniq -c >tasks
     expect_at_least "samples of the child" "$(awk -v target="$target" '$3 != target { print $1 }' tasks | head -1)" 1000
     expect_eq "samples without a name" "$(grep -c ' :[0-9]' tasks || true)" 0
     expect_whole_and_balanced it.data
@@ -125,7 +125,7 @@ test_threads_that_start_while_weir_attaches_are_recorded() {
     await_record
     expect_eq "status" "$status" 0
     expect_line err "threads have started meanwhile: attaching again"
-    expect_eq "threads with samples" "$(perf script -i it.data -F tid 2>perf.err | sort -u | wc -l)" 3
+    expect_eq "threads with samples" "$(perf_bare script -i it.data -F tid 2>perf.err | sort -u | wc -l)" 3
     expect_readers_agree it.data
 }
 

@@ -16,7 +16,7 @@ expect_names_and_maps() {
     expect_no_warnings
     expect_at_least "samples in the hot loop" "$(grep -c " hot_loop .*record_load)" samples)" "$children"
     expect_eq "samples without a map" "$(grep -F '([unknown])' samples || true)" ""
-    expect_eq "tasks without a name" "$(perf script -i it.data -F comm | grep -c '^ *:[0-9]' || true)" 0
+    expect_eq "tasks without a name" "$(perf_bare script -i it.data -F comm | grep -c '^ *:[0-9]' || true)" 0
 }
 
 test_fork_and_exec_storm_alone() { expect_names_and_maps; }

@@ -85,14 +85,16 @@ test_every_sample_comes_out() {
     expect_eq "malformed ones" "$(unwound it.data malformed)" 0
     "$WEIR_PROGRAM" info it.data >info.out
     expect_line info.out "unwound         $(unwound it.data unwound) stacks to $(unwound it.data frames) frames"
-    expect_eq "samples by perf" "$(perf script -i it.data -F time 2>perf.err | grep -c .)" "$(ledger_column written)"
+    expect_eq "samples by perf" \
+        "$(perf_bare script -i it.data -F time 2>perf.err | grep -c .)" "$(ledger_column written)"
 }
 
 test_other_events_stay_as_they_are() {
     record -e cpu-clock,page-faults/call-graph=fp/,sched:sched_switch/call-graph=no/ -F 997 --call-graph dwarf,unwind \
         -o it.data -- "$stacks" threads 300
     expect_chains it.data
-    expect_eq "samples by perf" "$(perf script -i it.data -F time 2>perf.err | grep -c .)" "$(ledger_column written)"
+    expect_eq "samples by perf" \
+        "$(perf_bare script -i it.data -F time 2>perf.err | grep -c .)" "$(ledger_column written)"
     "$WEIR_PROGRAM" info --json it.data | python3 -c '
 import json, sys
 info = json.load(sys.stdin)
@@ -138,7 +140,7 @@ test_continued() {
     before=$(ledger_column written)
     record "${live[@]}" -A -o it.data -- "$stacks" calls 200
     expect_chains it.data
-    expect_eq "samples of both" "$(perf script -i it.data -F time 2>perf.err | grep -c .)" \
+    expect_eq "samples of both" "$(perf_bare script -i it.data -F time 2>perf.err | grep -c .)" \
         "$((before + $(ledger_column written)))"
     ! "$WEIR_PROGRAM" record -q -e cpu-clock:u -F 997 --call-graph dwarf -A -o it.data -- true 2>err ||
         fail "not refused"
