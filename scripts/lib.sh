@@ -34,8 +34,8 @@ weir_generate() {
     [ ${#generated[@]} = 0 ] || cmake --build --preset "$preset" --target "${generated[@]}"
 }
 
-# weir_warnings PRESET FOLDER...: has a preset's compiler look at the sources of the folders without generating code, for
-# its warnings.
+# weir_warnings PRESET FOLDER...: has a preset's compiler look at the sources of the folders without generating code,
+# for its warnings.
 weir_warnings() {
     local preset=$1 log=build/$1.log sources=build/$1.sources folders
     shift
@@ -44,7 +44,8 @@ weir_warnings() {
     weir_generate "$preset" >"$log" 2>&1 || { cat "$log"; return 1; }
     # The command lines, from JSON; what several programs share is compiled once.
     sed -n 's/^ *"command": "\(.*\)",$/\1/p' "build/$preset/compile_commands.json" |
-        grep -E " -c $PWD/($folders)/" | sed -e 's/\\\(.\)/\1/g' -e 's/ -o [^ ]* -c / -fsyntax-only -c /' | sort -u >"$sources"
+        grep -E " -c $PWD/($folders)/" |
+        sed -e 's/\\\(.\)/\1/g' -e 's/ -o [^ ]* -c / -fsyntax-only -c /' | sort -u >"$sources"
     grep -q . "$sources" || { echo "no sources in build/$preset/compile_commands.json"; return 1; }
     xargs -d '\n' -P "$(nproc)" -I{} sh -c '{}' <"$sources" >"$log" 2>&1 || { tail -60 "$log"; return 1; }
     echo "compiled $(wc -l <"$sources") sources of $* with $preset"
