@@ -1,14 +1,17 @@
 /*
  * Every option of every command with an argument that is missing, empty, malformed, out of range, or not taken, as a
- * shell sees it: exit status 129, one line and one hint, and nothing left behind. Rows come from the option tables, so
+ * shell gives it: exit status 129, one line and one hint, and nothing left behind. Rows come from the option tables, so
  * that a new row is tried as soon as it is there.
+ *
+ * A plain program, so that LeakSanitizer can look at each child: Criterion has threads.
  *
  * What a text means is the business of the option's own tests. Here texts that nobody means are given to it; they are
  * taken or refused, but never half.
  */
-#include <criterion/criterion.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,39 +25,95 @@
 
 #define USAGE      129
 #define LINE_BYTES 1024
+#define WORDS_MAX  16
 
 static char folder[PATH_MAX];
 
-static void init(void)
+static unsigned failed;
+
+static void __attribute__((format(printf, 2, 3))) expect(bool holds, const char *format, ...)
 {
-    const char *parent = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-    snprintf(folder, sizeof(folder), "%s/weir-sweep-XXXXXX", parent);
-    cr_assert_not_null(mkdtemp(folder));
+    va_list args;
+    if (holds)
+        return;
+    failed++;
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    printf("\n");
 }
 
-static void fini(void)
+/* For what nothing can go on without. */
+static void need(bool holds, const char *what)
 {
-    cr_expect_eq(rmdir(folder), 0, "something was left behind in %s", folder);
+    expect(holds, "%s", what);
+    if (!holds)
+        exit(1);
 }
 
-TestSuite(option_sweep, .init = init, .fini = fini, .timeout = 100);
+/* Splits the line at spaces, as a shell does with '...' and \\. Returns the words, the last of them NULL. */
+static char **split(char *line, char *words[WORDS_MAX])
+{
+    size_t count = 0;
+    for (char *from = line; *from; count++) {
+        char *to = from;
+        need(count < WORDS_MAX - 1, line);
+        words[count] = to;
+        for (bool quoted = false; *from && (quoted || *from != ' '); from++) {
+            quoted ^= *from == '\'';
+            from += *from == '\\' && from[1];
+            if (*from != '\'')
+                *to++ = *from;
+        }
+        while (*from == ' ')
+            from++;
+        *to = '\0';
+    }
+    words[count] = NULL;
+    return words;
+}
 
-/* Runs the program in the folder, appends what it says; its exit status. The home is empty: no configuration. */
+extern void __lsan_do_leak_check(void) __attribute__((weak)); /* _exit() makes none */
+
+/* What the program does in a process of its own. */
+static void run_in_child(const char *arguments, int output_fd)
+{
+    char line[LINE_BYTES], *words[WORDS_MAX];
+    int argc = 0;
+    snprintf(line, sizeof(line), "weir %s", arguments);
+    char **argv = split(line, words);
+    while (argv[argc])
+        argc++;
+    alarm(10);
+    if (chdir(folder) < 0 || dup2(open("/dev/null", O_RDONLY), 0) < 0 || dup2(output_fd, 1) < 0 ||
+        dup2(output_fd, 2) < 0)
+        _exit(1);
+    setenv("HOME", folder, 1);
+    setenv("WEIR_CONFIG", "/dev/null", 1);
+    int status = weir_cli_main(argc, argv);
+    fflush(NULL);
+    if (__lsan_do_leak_check)
+        __lsan_do_leak_check();
+    _exit(status);
+}
+
+/* Runs weir in the folder, appends what it says; its exit status. The home is empty: no configuration. A process of its
+ * own for each line, but no other program: there are thousands. */
 static int run(const char *arguments, struct weir_buf *said)
 {
-    const char *program = getenv("WEIR_PROGRAM");
-    cr_assert_not_null(program, "WEIR_PROGRAM is not set: run the test with ctest");
-    char command[3 * PATH_MAX];
-    snprintf(command, sizeof(command),
-             "cd '%s' && HOME='%s' WEIR_CONFIG=/dev/null timeout -s INT 10 '%s' %s 2>&1 </dev/null", folder, folder,
-             program, arguments);
-    FILE *stream = popen(command, "re");
-    cr_assert_not_null(stream);
+    int fds[2], status;
+    need(pipe2(fds, O_CLOEXEC) == 0, "no pipe");
+    pid_t pid = fork();
+    need(pid >= 0, "no process");
+    if (pid == 0)
+        run_in_child(arguments, fds[1]);
+    close(fds[1]);
     char part[LINE_BYTES];
-    for (size_t bytes; (bytes = fread(part, 1, sizeof(part), stream)) > 0;)
-        weir_buf_append(said, part, bytes);
-    int status = pclose(stream);
-    cr_assert(WIFEXITED(status), "weir %s: wait status %#x", arguments, status);
+    for (ssize_t bytes; (bytes = read(fds[0], part, sizeof(part))) > 0;)
+        weir_buf_append(said, part, (size_t)bytes);
+    close(fds[0]);
+    need(waitpid(pid, &status, 0) == pid, arguments);
+    expect(WIFEXITED(status), "weir %s: wait status %#x", arguments, status);
     return WEXITSTATUS(status);
 }
 
@@ -74,8 +133,8 @@ static void expect_refused(const char *arguments)
 {
     struct weir_buf said = WEIR_BUF_INIT;
     int status = run(arguments, &said);
-    cr_expect_eq(status, USAGE, "weir %s: exit status %d", arguments, status);
-    cr_expect(is_line_and_hint(weir_buf_str(&said)), "weir %s says: %s", arguments, weir_buf_str(&said));
+    expect(status == USAGE, "weir %s: exit status %d", arguments, status);
+    expect(is_line_and_hint(weir_buf_str(&said)), "weir %s says: %s", arguments, weir_buf_str(&said));
     weir_buf_fini(&said);
 }
 
@@ -85,8 +144,8 @@ static void expect_taken_or_refused(const char *arguments)
     struct weir_buf said = WEIR_BUF_INIT;
     int status = run(arguments, &said);
     if (status != 0)
-        cr_expect(is_line_and_hint(weir_buf_str(&said)), "weir %s (exit status %d) says: %s", arguments, status,
-                  weir_buf_str(&said));
+        expect(is_line_and_hint(weir_buf_str(&said)), "weir %s (exit status %d) says: %s", arguments, status,
+               weir_buf_str(&said));
     weir_buf_fini(&said);
 }
 
@@ -120,7 +179,7 @@ static void refuse_missing(const struct weir_command *command, const struct weir
     }
 }
 
-Test(option_sweep, missing_argument_is_a_usage_error)
+static void missing_argument_is_a_usage_error(void)
 {
     for_each_row(refuse_missing);
 }
@@ -134,7 +193,7 @@ static void refuse_empty(const struct weir_command *command, const struct weir_o
     expect_refused(line);
 }
 
-Test(option_sweep, empty_argument_is_a_usage_error)
+static void empty_argument_is_a_usage_error(void)
 {
     for_each_row(refuse_empty);
 }
@@ -150,7 +209,7 @@ static void refuse_surplus(const struct weir_command *command, const struct weir
     }
 }
 
-Test(option_sweep, argument_that_is_not_taken_is_a_usage_error)
+static void argument_that_is_not_taken_is_a_usage_error(void)
 {
     for_each_row(refuse_surplus);
 }
@@ -177,7 +236,7 @@ static void refuse_malformed(const struct weir_command *command, const struct we
     }
 }
 
-Test(option_sweep, malformed_argument_is_a_usage_error)
+static void malformed_argument_is_a_usage_error(void)
 {
     for_each_row(refuse_malformed);
 }
@@ -195,7 +254,7 @@ static void refuse_out_of_range(const struct weir_command *command, const struct
     }
 }
 
-Test(option_sweep, number_beyond_its_range_is_a_usage_error)
+static void number_beyond_its_range_is_a_usage_error(void)
 {
     for_each_row(refuse_out_of_range);
 }
@@ -276,13 +335,13 @@ static void expect_bad_text(const struct weir_command *command, const struct wei
         is_tried |= strcmp(foreign[i].command, command->name) == 0 && strcmp(foreign[i].option, option->long_name) == 0;
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(any_text); i++)
         is_any |= strcmp(any_text[i].command, command->name) == 0 && strcmp(any_text[i].option, option->long_name) == 0;
-    cr_expect(is_tried != is_any,
-              "%s --%s: a text that it refuses belongs into `foreign`; or, if it takes every one, "
-              "its name into `any_text`",
-              command->name, option->long_name);
+    expect(is_tried != is_any,
+           "%s --%s: a text that it refuses belongs into `foreign`; or, if it takes every one, "
+           "its name into `any_text`",
+           command->name, option->long_name);
 }
 
-Test(option_sweep, every_option_with_an_argument_has_a_text_that_it_refuses)
+static void every_option_with_an_argument_has_a_text_that_it_refuses(void)
 {
     for_each_row(expect_bad_text);
 }
@@ -297,13 +356,13 @@ static const struct weir_command *find_command(const char *name)
     return NULL;
 }
 
-Test(option_sweep, text_of_another_grammar_is_a_usage_error)
+static void text_of_another_grammar_is_a_usage_error(void)
 {
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(foreign); i++) {
         const struct weir_command *command = find_command(foreign[i].command);
         bool negated;
-        cr_assert_not_null(command, "%s", foreign[i].command);
-        cr_assert_not_null(weir_option_find(&command->options, foreign[i].option, &negated), "%s", foreign[i].option);
+        need(command, foreign[i].command);
+        need(weir_option_find(&command->options, foreign[i].option, &negated), foreign[i].option);
         for (size_t t = 0; t < WEIR_ARRAY_COUNT(foreign[i].texts) && foreign[i].texts[t]; t++) {
             char line[LINE_BYTES];
             snprintf(line, sizeof(line), "%s %s --%s='%s' %s", foreign[i].command, foreign[i].before, foreign[i].option,
@@ -331,12 +390,12 @@ static void try_odd_texts(const struct weir_command *command, const struct weir_
     }
 }
 
-Test(option_sweep, odd_text_is_taken_or_refused_with_a_line_and_a_hint)
+static void odd_text_is_taken_or_refused_with_a_line_and_a_hint(void)
 {
     for_each_row(try_odd_texts);
 }
 
-Test(option_sweep, options_that_contradict_each_other_are_usage_errors)
+static void options_that_contradict_each_other_are_usage_errors(void)
 {
     static const struct {
         const char *one, *other; /* long options of record */
@@ -354,7 +413,7 @@ Test(option_sweep, options_that_contradict_each_other_are_usage_errors)
         {"timestamp-filename", "output", "--timestamp-filename -o -"},
     };
     const struct weir_command *record = weir_cli_command(0);
-    cr_assert_str_eq(record->name, "record");
+    need(strcmp(record->name, "record") == 0, record->name);
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(pairs); i++) {
         bool negated;
         if (!weir_option_find(&record->options, pairs[i].one, &negated) ||
@@ -364,4 +423,22 @@ Test(option_sweep, options_that_contradict_each_other_are_usage_errors)
         snprintf(line, sizeof(line), "record %s true", pairs[i].arguments);
         expect_refused(line);
     }
+}
+
+int main(void)
+{
+    const char *parent = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    snprintf(folder, sizeof(folder), "%s/weir-sweep-XXXXXX", parent);
+    need(mkdtemp(folder), "no folder");
+    missing_argument_is_a_usage_error();
+    empty_argument_is_a_usage_error();
+    argument_that_is_not_taken_is_a_usage_error();
+    malformed_argument_is_a_usage_error();
+    number_beyond_its_range_is_a_usage_error();
+    every_option_with_an_argument_has_a_text_that_it_refuses();
+    text_of_another_grammar_is_a_usage_error();
+    odd_text_is_taken_or_refused_with_a_line_and_a_hint();
+    options_that_contradict_each_other_are_usage_errors();
+    expect(rmdir(folder) == 0, "something was left behind in %s", folder);
+    return failed > 0;
 }

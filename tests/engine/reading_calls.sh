@@ -21,6 +21,8 @@ recovery="open openat opendir fdopendir readdir closedir scandir alphasort nftw 
 # Of messages and help, for recordings and before the sandbox alone.
 others="clock_nanosleep fcntl getpgrp inotify_add_watch inotify_init1 inotify_rm_watch ioctl isatty pclose popen
     pthread_mutex_destroy pthread_mutex_init pthread_mutex_lock pthread_mutex_unlock setenv strcasestr tcgetpgrp"
+# Linked beside a function that they call.
+beside="pwrite"
 libraries="ZSTD_createDStream ZSTD_decompressStream ZSTD_freeDStream ZSTD_getErrorName ZSTD_isError
     seccomp_attr_set seccomp_init seccomp_load seccomp_release seccomp_rule_add seccomp_rule_add_array
     tep_alloc tep_find_any_field tep_find_event tep_free tep_parse_event tep_print_event tep_register_print_string
@@ -31,7 +33,7 @@ libraries="ZSTD_createDStream ZSTD_decompressStream ZSTD_freeDStream ZSTD_getErr
 start="_ITM_deregisterTMCloneTable _ITM_registerTMCloneTable __cxa_finalize __gmon_start__ __libc_start_main"
 
 # shellcheck disable=SC2086 # words
-known=$(printf '%s\n' $pure $walked $recovery $others $libraries $start)
+known=$(printf '%s\n' $pure $walked $recovery $others $beside $libraries $start)
 # __snprintf_chk of _FORTIFY_SOURCE is snprintf, __isoc23_strtoul is strtoul, open64 is open.
 unknown=$("$1" -D -u "$2" | awk '{ print $2 }' | sed -e 's/@.*//' |
     sed -E -e 's/^__isoc23_//' -e 's/^__(.*)_chk$/\1/' -e '/^_ITM|^__(cxa|gmon|libc)/!s/^__//' -e 's/64(_r)?$/\1/' |
