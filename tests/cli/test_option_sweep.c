@@ -41,6 +41,7 @@ static void __attribute__((format(printf, 2, 3))) expect(bool holds, const char 
     vprintf(format, args);
     va_end(args);
     printf("\n");
+    fflush(stdout); /* a child would write the rest, too */
 }
 
 /* For what nothing can go on without. */
