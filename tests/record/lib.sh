@@ -126,11 +126,17 @@ await_record() {
     wait "$weir" || status=$?
 }
 
-# record_directory DIR ARGUMENT...: by perf, which has a file for each thread in it.
+# record_directory DIR ARGUMENT...: by perf, which has a file for each thread in it. On a busy machine perf 6.1 aborts now
+# and then.
 record_directory() {
-    local directory=$1
+    local directory=$1 by_perf=134 tries
     shift
-    perf record --threads -o "$directory" "$@" >perf.out 2>&1 || fail "perf record: $(cat perf.out)"
+    for ((tries = 0; by_perf == 134 && tries < 5; tries++)); do
+        rm -rf "$directory"
+        by_perf=0
+        perf record --threads -o "$directory" "$@" >perf.out 2>&1 || by_perf=$?
+    done
+    [ $by_perf = 0 ] || fail "perf record: $(cat perf.out)"
 }
 
 # wait_until COMMAND...: until it succeeds, at most 20 s.
