@@ -131,7 +131,7 @@ test_as_many_as_perf_keeps() {
 
 # The count of such a tracepoint is one of nanoseconds: it does not say how many samples there were.
 test_nanoseconds_are_not_taken_for_samples() {
-    record -a --overwrite -e sched:sched_stat_runtime -c 1 -m 1M -o it.data -- "$WEIR_LOAD" forks 20 1000000
+    record -a --overwrite -e sched:sched_stat_runtime -c 1 -m 8M -o it.data -- "$WEIR_LOAD" forks 20 1000000
     expect_at_least "counted" "$(ledger_column counted sched:sched_stat_runtime)" 1000000
     expect_eq "evicted" "$(ledger_column evicted sched:sched_stat_runtime)" 0
     expect_line err "Took 1 snapshot ]"

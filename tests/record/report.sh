@@ -13,7 +13,7 @@ load=("$WEIR_LOAD" forks 3 1)
 test_files_of_perf() {
     perf record -q -e cpu-clock -F 999 -a -z -g -o packed.data -- "${load[@]}" 2>err
     perf record -q -e cpu-clock,page-faults -F 4999 -g -o - -- "${load[@]}" >stream.data 2>err
-    perf record -q --threads -e page-faults -c 1 -o directory.data -- "${load[@]}" 2>err
+    record_directory directory.data -e page-faults -c 1 -- "${load[@]}"
     expect_like_perf packed.data stream.data directory.data
 }
 
