@@ -126,8 +126,8 @@ await_record() {
     wait "$weir" || status=$?
 }
 
-# record_directory DIR ARGUMENT...: by perf, which has a file for each thread in it. On a busy machine perf 6.1 aborts now
-# and then.
+# record_directory DIR ARGUMENT...: by perf, which has a file for each thread in it. On a busy machine perf 6.1 aborts
+# now and then.
 record_directory() {
     local directory=$1 by_perf=134 tries
     shift
