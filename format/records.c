@@ -323,7 +323,7 @@ void weir_record_returned(struct weir_buf *out, const struct weir_record_sample_
 
 void weir_record_fill_padding(void *data, size_t bytes)
 {
-    weir_assert(bytes % RECORD_ALIGN == 0 && bytes >= RECORD_ALIGN && bytes <= WEIR_RECORD_MAX_BYTES);
+    weir_assert(bytes % RECORD_ALIGN == 0 && bytes >= WEIR_RECORD_PADDING_LEAST && bytes <= WEIR_RECORD_MAX_BYTES);
     struct perf_event_header header = {.type = WEIR_RECORD_EVENT_TYPE, .size = (uint16_t)bytes};
     memset(data, 0, bytes);
     memcpy(data, &header, sizeof(header));

@@ -69,8 +69,12 @@ void weir_record_lost_samples(struct weir_buf *out, uint64_t lost, const struct 
  * trailer names one event. */
 void weir_record_returned(struct weir_buf *out, const struct weir_record_sample_id *trailer);
 
-/* Fills `bytes` bytes (a multiple of 8, 8 .. 65528) with one record of type WEIR_RECORD_EVENT_TYPE, which consumers
- * skip. */
+/* A header and an event_id of 0: a perf that reads a file of the other byte order swaps the event_id in place, also
+ * behind a record that has none, where the next record stands. */
+#define WEIR_RECORD_PADDING_LEAST 16u
+
+/* Fills `bytes` bytes (a multiple of 8, WEIR_RECORD_PADDING_LEAST .. 65528) with one record of type
+ * WEIR_RECORD_EVENT_TYPE, which consumers skip. */
 void weir_record_fill_padding(void *data, size_t bytes);
 
 #endif

@@ -174,6 +174,8 @@ static int open_output(struct weir_output **out, const char *path, int stream_fd
     output->writes.file_ops = options->io ? options->io->file : &weir_io_file_real;
     output->writes.ctx = options->io ? options->io->ctx : NULL;
     output->fill_padding = options->fill_padding;
+    output->padding_least = options->padding_least ? options->padding_least : sizeof(uint64_t);
+    weir_assert(output->padding_least % 8 == 0 && output->padding_least <= WEIR_OUTPUT_BLOCK_BYTES);
     output->buffers = options->buffers;
     output->buffer_count = options->buffer_count;
     output->late_count = options->late_count;

@@ -61,8 +61,10 @@ struct weir_output_options {
                                   * registered); borrowed until close */
     unsigned buffer_count;       /* 0: none */
     unsigned late_count;         /* so many buffers at the end stay unregistered: registering faults their pages in */
-    /* Fills bytes (a multiple of 8, 8..4088) that consumers of the file skip. NULL: no O_DIRECT. */
+    /* Fills bytes that consumers of the file skip: a multiple of 8, from padding_least to less than 4096 more. NULL: no
+     * O_DIRECT. */
     void (*fill_padding)(void *data, size_t bytes);
+    size_t padding_least; /* bytes of the shortest padding, a multiple of 8 up to 4096; 0: 8 */
     /* The directory of the file, borrowed for the call of open(); path then gives the file's name and is for messages.
      * NULL: path is looked up. */
     const int *directory_fd;
@@ -167,7 +169,7 @@ bool weir_output_can_append(const struct weir_output *output);
  * buffer_index: which of options.buffers holds the span, -1 for none. With a buffer, the output also owns the bytes
  * behind the span until then, up to the next multiple of 4096 or the buffer's end. The output puts padding or the next
  * span there. O_DIRECT takes spans that begin at a multiple of 4096 and have that room. All others go through the page
- * cache.
+ * cache. Where that room is too little for padding, the span's last block is copied.
  * pressed: the pool is nearly empty. This span goes through the page cache, which absorbs the lag of a slow disk.
  * Only queues: weir_output_flush() tells the kernel. Must not be called while !weir_output_can_append().
  * Returns the file offset of the first byte (in a stream: counted from its beginning); UINT64_MAX when the output has

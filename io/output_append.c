@@ -11,8 +11,9 @@
  * next block behind the span. That room, the slack, takes a padding record, and before the padding the next small spans
  * that fit. Without that, the marker of a round, right behind the round's last chunk, would begin a block of its own,
  * and the next chunk would need padding. The file offset must be a multiple of the block as well. If it is not, the
- * output first closes the open stage with a padding record. All other large spans, and all spans while the pool is
- * pressed, go through the page cache at any offset.
+ * output first closes the open stage with a padding record. No padding is shorter than padding_least. Where less would
+ * do, the padding of a stage takes a block more, and the last bytes of a span are copied into a stage. All other large
+ * spans, and all spans while the pool is pressed, go through the page cache at any offset.
  *
  * A full stage that begins on a block goes out with O_DIRECT. The bytes behind its last whole block move to the next
  * stage. So the next stage begins on a block again. push_tail writes through the page cache, to the last byte.
@@ -30,19 +31,28 @@
 #include "io/output_internal.h"
 
 #define BLOCK_BYTES       WEIR_OUTPUT_BLOCK_BYTES
-#define WRITES_PER_APPEND 2u /* a stage that is closed, and the span itself or the next stage */
+#define WRITES_PER_APPEND 3u /* a stage that is closed, the span itself, and the next stage */
 
 static bool is_on_block(uint64_t value)
 {
     return value % BLOCK_BYTES == 0;
 }
 
+/* Whether the bytes from there up to the next block are too few for padding. */
+static bool is_near_block(const struct weir_output *output, uint64_t end)
+{
+    uint64_t gap = weir_align_up(end, BLOCK_BYTES) - end;
+    return gap > 0 && gap < output->padding_least;
+}
+
 /* ---- the slack: padding behind a span in place, whose write the queue does not have yet ---- */
 
-/* Between the spans of a whole there is no padding. */
+/* Between the spans of a whole there is no padding. What is left of the slack stays padding. */
 static bool slack_has_room(const struct weir_output *output, size_t bytes)
 {
-    return bytes <= output->slack.bytes && !output->in_whole && weir_output_writes_newest_is_new(&output->writes);
+    size_t slack = output->slack.bytes;
+    bool fits = bytes == slack || bytes + output->padding_least <= slack;
+    return fits && !output->in_whole && weir_output_writes_newest_is_new(&output->writes);
 }
 
 /* Returns the file offset behind the data. */
@@ -66,10 +76,10 @@ static unsigned stages_in_use(const struct weir_output *output)
     return (unsigned)(output->stages_opened - output->writes.stages_retired);
 }
 
-/* A block is always left for padding. */
+/* The longest padding is always left. */
 static bool stage_has_room(const struct weir_output *output, size_t bytes)
 {
-    return output->stage.used + bytes + BLOCK_BYTES <= output->stage_bytes;
+    return output->stage.used + bytes + BLOCK_BYTES + output->padding_least <= output->stage_bytes;
 }
 
 /* Opens the next staging buffer, whose first byte goes to output->end. */
@@ -135,10 +145,12 @@ static uint64_t append_copy(struct weir_output *output, const void *data, size_t
     return output->end;
 }
 
-/* Closes the stage, if there is one, with padding up to the next block. */
+/* Closes the stage, if there is one, with padding up to the next block that leaves enough for padding. */
 static void pad_to_block(struct weir_output *output)
 {
     size_t gap = weir_align_up(output->end, BLOCK_BYTES) - output->end;
+    if (is_near_block(output, output->end))
+        gap += BLOCK_BYTES;
     if (gap > 0) {
         if (!output->stage.open)
             open_stage(output);
@@ -180,15 +192,25 @@ static bool may_begin_on_block(const struct weir_output *output)
     return !output->whole_begun || (is_on_block(output->end) && !output->stage.open);
 }
 
+/* Whether a span with that room behind it may go out with O_DIRECT. near: its last bytes would go into a stage, behind
+ * one that pad_to_block() may open. */
+static bool may_be_direct(const struct weir_output *output, const uint8_t *room, size_t bytes, bool near)
+{
+    return room && output->writes.direct && may_begin_on_block(output) && (!output->in_whole || is_on_block(bytes)) &&
+           (!near || stages_in_use(output) + 2 <= WEIR_OUTPUT_STAGE_COUNT);
+}
+
 /* Returns the file offset behind the data. */
 static uint64_t append_in_place(struct weir_output *output, const uint8_t *data, size_t bytes, int buffer_index,
                                 bool pressed)
 {
     uint8_t *room = room_behind(output, data, bytes, buffer_index);
-    bool direct = room && output->writes.direct && !pressed && may_begin_on_block(output) &&
-                  (!output->in_whole || is_on_block(bytes));
+    bool near = is_near_block(output, bytes);
+    bool direct = !pressed && may_be_direct(output, room, bytes, near);
     bool registered = buffer_index >= 0 && (unsigned)buffer_index < output->buffer_count - output->late_count;
-    size_t padding = direct ? weir_align_up(bytes, BLOCK_BYTES) - bytes : 0;
+    size_t copied = direct && near ? bytes % BLOCK_BYTES : 0;
+    size_t padding = direct && !near ? weir_align_up(bytes, BLOCK_BYTES) - bytes : 0;
+    bytes -= copied;
     if (direct)
         pad_to_block(output);
     else if (output->stage.open)
@@ -206,7 +228,7 @@ static uint64_t append_in_place(struct weir_output *output, const uint8_t *data,
                                             });
     output->end += bytes + padding;
     output->slack = (struct weir_output_slack){.data = room, .bytes = padding};
-    return output->end - padding;
+    return copied > 0 ? append_copy(output, data + bytes, copied, false) : output->end - padding;
 }
 
 /* ---- spans ---- */

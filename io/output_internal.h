@@ -153,6 +153,7 @@ struct weir_output {
     int reserve_fd; /* owned; the room set aside; -1: none */
     struct weir_output_writes writes;
     void (*fill_padding)(void *data, size_t bytes);
+    size_t padding_least;        /* bytes: 8 or more */
     const struct iovec *buffers; /* borrowed from the options */
     unsigned buffer_count;
     unsigned late_count;

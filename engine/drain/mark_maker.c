@@ -4,7 +4,8 @@
 #include "engine/drain/reader_control.h"
 #include "format/records.h"
 
-#define MARK_BYTES ((uint32_t)sizeof(struct perf_event_header))
+/* Room for a round marker and padding behind it. */
+#define MARK_BYTES ((uint32_t)sizeof(struct perf_event_header) + WEIR_RECORD_PADDING_LEAST)
 
 void weir_mark_maker_init(struct weir_mark_maker *maker, struct weir_chunk_sink *sink,
                           const struct weir_reader_rings *rings)

@@ -325,6 +325,7 @@ static struct weir_output_options output_options(const struct weir_pipeline *pip
         .buffer_count = pool->buffer_count + more,
         .late_count = pool->late_count + more,
         .fill_padding = weir_record_fill_padding,
+        .padding_least = WEIR_RECORD_PADDING_LEAST,
         .io = io,
         .notices = pipeline->setup.notices,
         .refusal_is_told = weir_pipeline_has_started(pipeline),

@@ -8,7 +8,8 @@
 #include "format/perf_file.h"
 #include "format/records.h"
 
-#define MARK_BYTES ((uint32_t)sizeof(struct perf_event_header))
+#define ROUND_BYTES ((uint32_t)sizeof(struct perf_event_header))
+#define MARK_BYTES  (ROUND_BYTES + WEIR_RECORD_PADDING_LEAST)
 
 void weir_round_marks_init(struct weir_round_marks *marks, struct weir_chunk_queue *queue,
                            const struct weir_round_marks_setup *setup)
@@ -72,9 +73,11 @@ static void note_appended(struct weir_round_marks *marks, const struct weir_chun
     }
 }
 
+/* A marker is a header alone, for readers that look for the next record there. */
 static void make_marker(struct weir_chunk *chunk, const struct weir_round_mark *mark)
 {
-    memcpy(chunk->data + mark->at, &weir_finished_round, sizeof(weir_finished_round));
+    memcpy(chunk->data + mark->at, &weir_finished_round, ROUND_BYTES);
+    weir_record_fill_padding(chunk->data + mark->at + ROUND_BYTES, MARK_BYTES - ROUND_BYTES);
     chunk->marks[chunk->marker_count++] = *mark; /* over that mark or an earlier one */
 }
 
@@ -127,7 +130,7 @@ bool weir_round_marks_let_pass(struct weir_round_marks *marks, const struct weir
 uint32_t weir_round_marks_within(const struct weir_chunk *chunk, size_t bytes)
 {
     uint32_t count = 0;
-    while (count < chunk->marker_count && chunk->marks[count].at + MARK_BYTES <= bytes)
+    while (count < chunk->marker_count && chunk->marks[count].at + ROUND_BYTES <= bytes)
         count++;
     return count;
 }

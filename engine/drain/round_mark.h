@@ -3,9 +3,9 @@
  *
  * A consumer holds two rounds of the file in memory. Short rounds by epochs would cost the recorder a wake-up of the
  * coordinator and a short chunk each. But while a single ring gets records, as with one task, the order of that ring is
- * the order of the file. So the reader leaves a mark now and then (mark_maker.h): eight bytes of padding, and the
+ * the order of the file. So the reader leaves a mark now and then (mark_maker.h): 24 bytes of padding, and the
  * moments that belong to it. The writer alone knows the order of records in the file. It turns the marks that keep the
- * rule of rounds into FINISHED_ROUND, and leaves the others as padding.
+ * rule of rounds into FINISHED_ROUND and 16 bytes of padding, and leaves the others as padding.
  *
  * Terms. A record is *published* when the kernel moves data_head over it; a record's time is at most G
  * (WEIR_ROUND_GRACE_NS) before that moment. The *bound* of a marker is a moment before which every record that stands

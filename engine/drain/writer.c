@@ -321,13 +321,17 @@ static void tell_of_failure(struct weir_writer *writer, const struct weir_output
     }
 }
 
-/* Returns the bytes to append for a marker of the coordinator: the marker, or padding in its place. */
-static const void *marker_or_padding(struct weir_writer *writer, struct weir_chunk *marker)
+/* Returns what to append for a marker of the coordinator: the marker, or padding in its place. *bytes: its length. */
+static const void *marker_or_padding(struct weir_writer *writer, struct weir_chunk *marker, size_t *bytes)
 {
-    static const struct perf_event_header padding = {.type = WEIR_RECORD_EVENT_TYPE, .size = sizeof(padding)};
+    static const struct {
+        struct perf_event_header header;
+        uint64_t event_id;
+    } padding = {.header = {.type = WEIR_RECORD_EVENT_TYPE, .size = sizeof(padding)}};
     bool passes = weir_round_marks_let_pass(&writer->marks, marker);
     marker->marker_count = passes;
     weir_round_due_grant(&writer->round_due);
+    *bytes = passes ? marker->used : sizeof(padding);
     if (!passes)
         return &padding;
     weir_round_due_begin(&writer->round_due);
@@ -392,12 +396,13 @@ static void append(struct weir_writer *writer, struct weir_chunk_stage_result *i
         return;
     }
     const void *data = item->data;
+    size_t bytes = item->bytes;
     if (chunk->kind == WEIR_CHUNK_ROUND)
-        data = marker_or_padding(writer, chunk);
+        data = marker_or_padding(writer, chunk, &bytes);
     else
         count_data(writer, chunk);
     writer->awaited += chunk->awaited;
-    writer->output_bytes += item->bytes;
+    writer->output_bytes += bytes;
     note_side_bytes(writer, chunk);
     if (item->data != chunk->data) {
         writer->account.raw_bytes += chunk->used;
@@ -405,7 +410,7 @@ static void append(struct weir_writer *writer, struct weir_chunk_stage_result *i
         writer->packed_in_bytes += chunk->used;
         writer->packed_out_bytes += item->bytes;
     }
-    weir_output_append(writer->output, data, item->bytes, item->buffer_index, pressed, chunk);
+    weir_output_append(writer->output, data, bytes, item->buffer_index, pressed, chunk);
 }
 
 /* The next item for the output. */

@@ -83,6 +83,7 @@ static struct weir_output *open_output(struct race *race, unsigned number)
         .buffers = race->pool.buffers,
         .buffer_count = race->pool.buffer_count,
         .fill_padding = weir_record_fill_padding,
+        .padding_least = WEIR_RECORD_PADDING_LEAST,
         .io = fake_io_ops(race->disks[number]),
     };
     weir_assert(weir_output_open(&output, "/dev/null", &options, NULL) == 0);

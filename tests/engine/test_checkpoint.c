@@ -40,7 +40,8 @@ static struct weir_output *open_output(struct fake_io *disk)
     static const uint8_t head[HEAD_BYTES];
     struct weir_output *output;
     struct weir_error err = {0};
-    const struct weir_output_options options = {.fill_padding = weir_record_fill_padding, .io = fake_io_ops(disk)};
+    const struct weir_output_options options = {
+        .fill_padding = weir_record_fill_padding, .padding_least = WEIR_RECORD_PADDING_LEAST, .io = fake_io_ops(disk)};
     cr_assert_eq(weir_output_open(&output, "/dev/null", &options, &err), 0, "%s", err.what);
     cr_assert_eq(weir_output_write_head(output, head, sizeof(head)), 0);
     return output;

@@ -8,6 +8,8 @@
 #include "tests/engine/test_record.h"
 #include "tests/engine/writer_rig.h"
 
+#define MARK_BYTES 24u
+
 /* A chunk with samples of these sizes, and a mark between them that is settled whenever it was made. */
 static void push_marked(struct writer_rig *f, uint16_t before, uint16_t behind)
 {
@@ -16,8 +18,8 @@ static void push_marked(struct writer_rig *f, uint16_t before, uint16_t behind)
     chunk->reader = 1;
     chunk->marks[chunk->mark_count++] =
         (struct weir_round_mark){.at = chunk->used, .began_ns = UINT64_MAX, .ended_ns = f->fake_clock.now_ns};
-    weir_record_fill_padding(chunk->data + chunk->used, sizeof(struct perf_event_header));
-    chunk->used += (uint32_t)sizeof(struct perf_event_header);
+    weir_record_fill_padding(chunk->data + chunk->used, MARK_BYTES);
+    chunk->used += MARK_BYTES;
     if (behind > 0)
         writer_rig_add_sample(chunk, writer_rig_id(0, 0), behind);
     weir_chunk_queue_push(&f->queue, chunk);
@@ -37,7 +39,7 @@ Test(writer, round_that_a_mark_has_become_counts_and_begins_the_next)
     struct weir_reader_control control;
     writer_rig_init(&f, &(struct fake_io_options){.no_direct = true});
     settle_marks(&f, &control);
-    push_marked(&f, 2 * WRITER_RIG_ROUND_BYTES, WRITER_RIG_ROUND_BYTES - 8);
+    push_marked(&f, 2 * WRITER_RIG_ROUND_BYTES, WRITER_RIG_ROUND_BYTES - 16);
     writer_rig_settle(&f);
     cr_assert_eq(f.writer.rounds, 1);
     cr_assert_eq(f.writer.account.rounds, 1);
@@ -73,15 +75,16 @@ Test(writer, marker_that_is_too_early_becomes_padding)
     push_marked(&f, 64, 0);
     writer_rig_settle(&f);
     f.marker.handed_ns = 1; /* the mark is of the end of all time */
-    writer_rig_push_sample(&f, WRITER_RIG_ROUND_BYTES - 8);
+    writer_rig_push_sample(&f, WRITER_RIG_ROUND_BYTES - 16);
     writer_rig_push_marker(&f);
     writer_rig_push_sample(&f, 64);
     writer_rig_settle(&f);
     const uint8_t *data = fake_io_bytes(f.disk) + WRITER_RIG_HEAD_BYTES;
     cr_assert_eq(test_record_type(data + 64), WEIR_RECORD_FINISHED_ROUND);
-    data += 72 + WRITER_RIG_ROUND_BYTES - 8;
+    data += 64 + MARK_BYTES + WRITER_RIG_ROUND_BYTES - 16;
     cr_assert_eq(test_record_type(data), WEIR_RECORD_EVENT_TYPE);
-    cr_assert_eq(test_record_bytes(data), 8);
+    cr_assert_eq(test_record_bytes(data), 16);
+    cr_assert(test_sample_is_whole(data + 16));
     cr_assert_eq(f.writer.rounds, 1);
     cr_assert_eq(f.marker.state, WEIR_CHUNK_FREE);
     cr_assert_eq(writer_rig_kicks(&f), 1, "what stood before it is counted on");

@@ -44,6 +44,7 @@ static void fixture_init(struct fixture *f, uint64_t ready_bytes)
         .buffers = f->pool.buffers,
         .buffer_count = f->pool.buffer_count,
         .fill_padding = weir_record_fill_padding,
+        .padding_least = WEIR_RECORD_PADDING_LEAST,
         .io = fake_io_ops(f->disk),
     };
     cr_assert_eq(weir_output_open(&f->output, "/dev/null", &options, NULL), 0);

@@ -37,6 +37,7 @@ static void second_init(struct second *second, const struct writer_rig *f, const
         .buffers = f->pool.buffers,
         .buffer_count = f->pool.buffer_count,
         .fill_padding = weir_record_fill_padding,
+        .padding_least = WEIR_RECORD_PADDING_LEAST,
         .io = fake_io_ops(second->disk),
     };
     cr_assert_eq(weir_output_open(&second->output, "/dev/null", &options, NULL), 0);

@@ -26,6 +26,7 @@ static void open_output(struct writer_rig *f, const struct fake_io_options *disk
         .buffers = f->pool.buffers,
         .buffer_count = f->pool.buffer_count,
         .fill_padding = weir_record_fill_padding,
+        .padding_least = WEIR_RECORD_PADDING_LEAST,
         .io = fake_io_ops(f->disk),
     };
     cr_assert_eq(weir_output_open(&f->output, "/dev/null", &options, &err), 0, "%s", err.what);

@@ -40,8 +40,14 @@ static const struct weir_record_map user_map = {
 
 Test(records, padding_of_a_size_that_is_no_record_is_refused, .signal = SIGABRT)
 {
-    uint8_t space[16];
-    weir_record_fill_padding(space, 12);
+    uint8_t space[32];
+    weir_record_fill_padding(space, 20);
+}
+
+Test(records, padding_without_room_for_an_event_id_is_refused, .signal = SIGABRT)
+{
+    uint8_t space[8];
+    weir_record_fill_padding(space, sizeof(space));
 }
 
 Test(records, padding_beyond_the_longest_record_is_refused, .signal = SIGABRT)
@@ -266,7 +272,7 @@ Test(records, lost_samples_without_sampled_fields_have_no_trailer)
 Test(records, padding_is_one_record_of_the_deprecated_type_from_least_to_greatest)
 {
     static uint8_t space[WEIR_RECORD_MAX_BYTES];
-    static const size_t sizes[] = {8, 16, 4096, 65528};
+    static const size_t sizes[] = {16, 24, 4096, 65528};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         memset(space, 0xee, sizeof(space));
         weir_record_fill_padding(space, sizes[i]);

@@ -72,7 +72,7 @@ Test(timeline_record, updates_of_events_and_padding_are_no_timeline)
     cr_assert_not(weir_timeline_parse(&seen, &view));
     weir_buf_fini(&record);
     uint64_t space[64];
-    for (size_t bytes = 8; bytes <= sizeof(space); bytes += 8) {
+    for (size_t bytes = WEIR_RECORD_PADDING_LEAST; bytes <= sizeof(space); bytes += 8) {
         weir_record_fill_padding(space, bytes);
         seen = (struct weir_record_view){
             .data = (const uint8_t *)space, .type = WEIR_RECORD_EVENT_TYPE, .bytes = (uint16_t)bytes};

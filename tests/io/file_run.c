@@ -120,6 +120,7 @@ struct file_run_result file_run(const char *path, const struct file_run_options 
         .buffers = &buffer,
         .buffer_count = 1,
         .fill_padding = span_fill_padding,
+        .padding_least = SPAN_PADDING_LEAST,
         .notices = options->notices,
     };
     struct weir_error err = {0};

@@ -292,6 +292,7 @@ static int rig_open(struct rig *rig)
         .buffer_count = BUFFER_COUNT,
         .late_count = rig->profile->late_count,
         .fill_padding = span_fill_padding,
+        .padding_least = SPAN_PADDING_LEAST,
         .io = fake_io_ops(rig->fake),
     };
     struct weir_error err = {0};

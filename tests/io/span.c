@@ -29,7 +29,8 @@ void span_fill(void *data, uint64_t number, size_t bytes)
 
 void span_fill_padding(void *data, size_t bytes)
 {
-    weir_assert(bytes >= WORD_BYTES && bytes <= WEIR_OUTPUT_ALIGN_BYTES && bytes % WORD_BYTES == 0);
+    weir_assert(bytes >= SPAN_PADDING_LEAST && bytes < WEIR_OUTPUT_ALIGN_BYTES + SPAN_PADDING_LEAST &&
+                bytes % WORD_BYTES == 0);
     uint64_t first = PADDING_MARK | bytes;
     memset(data, PADDING_CONTENT, bytes);
     memcpy(data, &first, WORD_BYTES);
@@ -47,7 +48,7 @@ void span_walk_padding(struct span_walk *walk)
     while (walk->at + WORD_BYTES <= walk->end) {
         uint64_t first = load(walk->data + walk->at);
         uint64_t bytes = first & PADDING_LENGTH;
-        if ((first & ~PADDING_LENGTH) != PADDING_MARK || walk->at + bytes > walk->end)
+        if ((first & ~PADDING_LENGTH) != PADDING_MARK || bytes < SPAN_PADDING_LEAST || walk->at + bytes > walk->end)
             return;
         walk->at += bytes;
         walk->padding_bytes += bytes;

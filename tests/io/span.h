@@ -15,6 +15,8 @@
 /* bytes: a multiple of 8, at most SPAN_BYTES_MAX. */
 void span_fill(void *data, uint64_t number, size_t bytes);
 
+#define SPAN_PADDING_LEAST 256u /* much, so that it often matters */
+
 /* For weir_output_options.fill_padding: a record of its own length. Aborts on a length that is not to be asked for. */
 void span_fill_padding(void *data, size_t bytes);
 
@@ -25,8 +27,8 @@ struct span_walk {
     uint64_t padding_bytes; /* of those, padding */
 };
 
-/* Steps over padding records and then over the span, which must be there whole. False, with `at` where it broke off,
- * when anything else is met. */
+/* Steps over padding records, each of the least size or more, and then over the span, which must be there whole. False,
+ * with `at` where it broke off, when anything else is met. */
 bool span_walk_next(struct span_walk *walk, uint64_t number, size_t bytes);
 
 /* Steps over padding records. */

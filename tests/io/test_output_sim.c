@@ -280,6 +280,7 @@ static struct weir_output *open_output(struct fake_io *fake, const struct iovec 
         .buffers = buffer,
         .buffer_count = buffer != NULL,
         .fill_padding = span_fill_padding,
+        .padding_least = SPAN_PADDING_LEAST,
         .io = fake_io_ops(fake),
     };
     struct weir_output *output = NULL;
@@ -375,16 +376,21 @@ struct padded_span {
     struct weir_output_stats stats;
 };
 
-/* Appends a large span where it may be padded. */
-static void open_padded(struct padded_span *padded)
+/* Appends a large span of that size where it may be padded. */
+static void open_padded_of(struct padded_span *padded, size_t bytes)
 {
     *padded = (struct padded_span){.fake = fake_io_new(&(struct fake_io_options){0})};
     padded->place = (struct iovec){aligned_alloc(WEIR_OUTPUT_ALIGN_BYTES, PLACE_BYTES), PLACE_BYTES};
     cr_assert_not_null(padded->place.iov_base);
     padded->output = open_output(padded->fake, &padded->place);
-    span_fill(padded->place.iov_base, 0, LARGE_BYTES);
-    uint64_t at = weir_output_append(padded->output, padded->place.iov_base, LARGE_BYTES, 0, false, NULL);
+    span_fill(padded->place.iov_base, 0, bytes);
+    uint64_t at = weir_output_append(padded->output, padded->place.iov_base, bytes, 0, false, NULL);
     cr_assert_eq(at, OUTPUT_RIG_HEAD_BYTES);
+}
+
+static void open_padded(struct padded_span *padded)
+{
+    open_padded_of(padded, LARGE_BYTES);
 }
 
 static uint64_t append_small(struct padded_span *padded, uint64_t number, size_t bytes)
@@ -453,6 +459,46 @@ Test(output_sim, padding_that_the_kernel_has_is_not_touched)
     cr_assert_eq(append_small(&padded, 1, 8), LARGE_END + PADDED);
     close_padded(&padded, (size_t[]){LARGE_BYTES, 8}, 2);
     cr_assert_eq(padded.stats.padding_bytes, PADDED);
+}
+
+Test(output_sim, small_spans_leave_all_of_the_padding_or_enough_for_one)
+{
+    struct padded_span padded;
+    open_padded(&padded);
+    cr_assert_eq(append_small(&padded, 1, PADDED - SPAN_PADDING_LEAST), LARGE_END);
+    cr_assert_eq(append_small(&padded, 2, 8), LARGE_END + PADDED, "would leave too little");
+    close_padded(&padded, (size_t[]){LARGE_BYTES, PADDED - SPAN_PADDING_LEAST, 8}, 3);
+    cr_assert_eq(padded.stats.padding_bytes, SPAN_PADDING_LEAST);
+}
+
+Test(output_sim, span_that_ends_at_the_end_of_the_padding_takes_what_would_be_too_little)
+{
+    struct padded_span padded;
+    open_padded(&padded);
+    cr_assert_eq(append_small(&padded, 1, PADDED - SPAN_PADDING_LEAST), LARGE_END);
+    cr_assert_eq(append_small(&padded, 2, SPAN_PADDING_LEAST), LARGE_END + PADDED - SPAN_PADDING_LEAST);
+    close_padded(&padded, (size_t[]){LARGE_BYTES, PADDED - SPAN_PADDING_LEAST, SPAN_PADDING_LEAST}, 3);
+    cr_assert_eq(padded.stats.padding_bytes, 0);
+}
+
+/* Its last block is copied and padded by a block more, so that all of it still goes out with O_DIRECT. */
+Test(output_sim, span_that_leaves_too_little_for_padding_goes_out_direct)
+{
+    enum {
+        BYTES = LARGE_BYTES + PADDED - 8,
+        SECOND_AT = PLACE_BYTES / 2
+    };
+    struct padded_span padded;
+    open_padded_of(&padded, BYTES);
+    uint8_t *second = (uint8_t *)padded.place.iov_base + SECOND_AT;
+    span_fill(second, 1, LARGE_BYTES);
+    uint64_t at = weir_output_append(padded.output, second, LARGE_BYTES, 0, false, NULL);
+    cr_assert_eq(at, OUTPUT_RIG_HEAD_BYTES + BYTES + 8 + WEIR_OUTPUT_ALIGN_BYTES);
+    close_padded(&padded, (size_t[]){BYTES, LARGE_BYTES}, 2);
+    cr_assert_eq(padded.stats.copied_bytes, WEIR_OUTPUT_ALIGN_BYTES - 8);
+    cr_assert_eq(padded.stats.padding_bytes, 8 + WEIR_OUTPUT_ALIGN_BYTES + PADDED);
+    cr_assert_eq(padded.stats.writes, 3);
+    cr_assert_eq(padded.stats.buffered_bytes, 0);
 }
 
 Test(output_sim, a_whole_does_not_begin_in_padding)

@@ -45,6 +45,7 @@ static void fixture_init(struct fixture *f, uint64_t seed)
         .buffers = &f->buffer,
         .buffer_count = 1,
         .fill_padding = span_fill_padding,
+        .padding_least = SPAN_PADDING_LEAST,
         .io = fake_io_ops(f->disk),
     };
     cr_assert_eq(weir_output_open(&f->output, "/dev/null", &options, NULL), 0);
