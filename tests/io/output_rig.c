@@ -8,6 +8,7 @@
 #include "tests/io/output_rig.h"
 
 #include <criterion/criterion.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,22 +16,23 @@
 #include "base/bits.h"
 #include "tests/io/span.h"
 
-#define ROOM_BYTES       (1u << 20) /* per registered buffer */
-#define BUFFER_COUNT     4u
-#define PLACES           12u /* in the buffers: 2 of 1 MiB, 10 of a part of one */
-#define PLACE_BYTES      ((size_t)192 * 1024)
-#define HEAD_BYTES       OUTPUT_RIG_HEAD_BYTES
-#define TAIL_BYTES       OUTPUT_RIG_TAIL_BYTES
-#define HEAD_CONTENT     'h'
-#define TAIL_CONTENT     't'
-#define PATCH_OFFSET     48u /* where perf.data keeps data.size */
-#define CANARY           0xc0ffee00c0ffee00ull
-#define WORD_BYTES       8u
-#define SMALL_BYTES      2048u
-#define MIDDLE_BYTES     (96u * 1024)
-#define REAP_MAX         64u
-#define WAIT_MS          5u
-#define STEPS_TO_THE_END 100000u /* more reaps than any run needs: it hangs */
+#define ROOM_BYTES         (1u << 20) /* per registered buffer */
+#define BUFFER_COUNT       4u
+#define PLACES             12u /* in the buffers: 2 of 1 MiB, 10 of a part of one */
+#define PLACE_BYTES        ((size_t)192 * 1024)
+#define HEAD_BYTES         OUTPUT_RIG_HEAD_BYTES
+#define TAIL_BYTES         OUTPUT_RIG_TAIL_BYTES
+#define HEAD_CONTENT       'h'
+#define TAIL_CONTENT       't'
+#define PATCH_OFFSET       48u /* where perf.data keeps data.size */
+#define CANARY             0xc0ffee00c0ffee00ull
+#define WORD_BYTES         8u
+#define SMALL_BYTES        2048u
+#define MIDDLE_BYTES       (96u * 1024)
+#define REAP_MAX           64u
+#define WAIT_MS            5u
+#define MALLOC_KEEPS_BYTES (32 << 20)
+#define STEPS_TO_THE_END   100000u /* more reaps than any run needs: it hangs */
 
 struct place { /* for one span in a registered buffer */
     uint8_t *data;
@@ -50,7 +52,7 @@ struct rig {
     const struct output_rig_profile *profile;
     struct fake_io *fake;
     struct weir_output *output;
-    struct iovec buffers[BUFFER_COUNT]; /* owned */
+    struct iovec buffers[BUFFER_COUNT]; /* borrowed */
     struct place places[PLACES];
 
     struct rig_span spans[OUTPUT_RIG_SPAN_MAX]; /* their addresses are the tokens */
@@ -71,11 +73,17 @@ struct rig {
 
 /* ---- memory ---- */
 
+/* The buffers are those of all runs, which are thousands: a new page costs more than what a run does to it. */
 static void rig_init_memory(struct rig *rig)
 {
+    static uint8_t *buffers[BUFFER_COUNT];
     unsigned next = 0;
+    mallopt(M_MMAP_THRESHOLD, MALLOC_KEEPS_BYTES);
+    mallopt(M_TRIM_THRESHOLD, MALLOC_KEEPS_BYTES);
     for (unsigned i = 0; i < BUFFER_COUNT; i++) {
-        uint8_t *memory = aligned_alloc(WEIR_OUTPUT_ALIGN_BYTES, ROOM_BYTES);
+        if (!buffers[i])
+            buffers[i] = aligned_alloc(WEIR_OUTPUT_ALIGN_BYTES, ROOM_BYTES);
+        uint8_t *memory = buffers[i];
         cr_assert(memory);
         rig->buffers[i] = (struct iovec){.iov_base = memory, .iov_len = ROOM_BYTES};
         size_t bytes = i < 2 ? ROOM_BYTES : PLACE_BYTES;
@@ -396,8 +404,6 @@ struct output_rig_result output_rig_run(const struct output_rig_profile *profile
         result.calls[call] = fake_io_calls(rig->fake, call);
     weir_output_close(rig->output);
     fake_io_free(rig->fake);
-    for (unsigned i = 0; i < BUFFER_COUNT; i++)
-        free(rig->buffers[i].iov_base);
     free(rig);
     return result;
 }
