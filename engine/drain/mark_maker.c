@@ -2,10 +2,6 @@
 #include "engine/drain/mark_maker.h"
 
 #include "engine/drain/reader_control.h"
-#include "format/records.h"
-
-/* Room for a round marker and padding behind it. */
-#define MARK_BYTES ((uint32_t)sizeof(struct perf_event_header) + WEIR_RECORD_PADDING_LEAST)
 
 void weir_mark_maker_init(struct weir_mark_maker *maker, struct weir_chunk_sink *sink,
                           const struct weir_reader_rings *rings)
@@ -41,7 +37,7 @@ static bool has_room(const struct weir_mark_maker *maker, uint64_t *bytes)
         return false;
     /* Relaxed: our own word. */
     *bytes = atomic_load_explicit(&maker->sink->handed_bytes, memory_order_relaxed) + chunk->used;
-    return chunk->capacity - chunk->used >= MARK_BYTES;
+    return chunk->capacity - chunk->used >= WEIR_MARK_BYTES;
 }
 
 /* r: the ring that may be alone; NULL: none. began_ns: as in the mark. */
@@ -53,7 +49,8 @@ static void mark(struct weir_mark_maker *maker, const struct weir_reader_ring *r
         return;
     struct weir_chunk *chunk = maker->sink->chunk;
     struct weir_round_mark *last = chunk->mark_count > 0 ? &chunk->marks[chunk->mark_count - 1] : NULL;
-    if (last && last->at + MARK_BYTES == chunk->used) { /* nothing has come since: its rings were drained by then */
+    if (last &&
+        last->at + WEIR_MARK_BYTES == chunk->used) { /* nothing has come since: its rings were drained by then */
         last->began_ns = began_ns;
         *marked_bytes = bytes;
         return;
@@ -71,9 +68,9 @@ static void mark(struct weir_mark_maker *maker, const struct weir_reader_ring *r
         .alone_ns = alone ? maker->drained_ns : 0,
         .sample_ns = alone ? r->newest_ns : 0,
     };
-    weir_record_fill_padding(chunk->data + chunk->used, MARK_BYTES);
-    chunk->used += MARK_BYTES;
-    *marked_bytes = bytes + MARK_BYTES;
+    weir_record_fill_padding(chunk->data + chunk->used, WEIR_MARK_BYTES);
+    chunk->used += WEIR_MARK_BYTES;
+    *marked_bytes = bytes + WEIR_MARK_BYTES;
 }
 
 void weir_mark_maker_within(struct weir_mark_maker *maker, const struct weir_reader_ring *r)

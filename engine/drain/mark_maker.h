@@ -13,8 +13,12 @@
 
 #include "engine/drain/chunk_sink.h"
 #include "engine/drain/reader_ring.h"
+#include "format/records.h"
 
-#define WEIR_ROUND_MARK_BYTES (256u * 1024) /* drained by a reader between two marks, at least */
+/* Of a mark in a chunk: room for a round marker, which is a header alone, and for padding behind the marker. */
+#define WEIR_MARK_BYTES ((uint32_t)sizeof(struct perf_event_header) + WEIR_RECORD_PADDING_LEAST)
+
+#define WEIR_MARK_SPACING_BYTES (256u * 1024) /* drained by a reader between two marks, at least */
 
 struct weir_mark_maker {
     struct weir_chunk_sink *sink;          /* borrowed; its setup has a clock if bytes > 0 */

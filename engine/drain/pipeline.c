@@ -383,7 +383,7 @@ int weir_pipeline_prepare(struct weir_pipeline *pipeline, struct weir_output *ou
     unsigned live = 0;
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         pipeline->readers[i]->sink.past_caches = past_caches;
-        pipeline->readers[i]->marks.bytes = marked ? WEIR_ROUND_MARK_BYTES : 0;
+        pipeline->readers[i]->marks.bytes = marked ? WEIR_MARK_SPACING_BYTES : 0;
         live += pipeline->readers[i]->rings.count > 0;
     }
     atomic_init(&pipeline->live_readers, live); /* before the threads that count it down */

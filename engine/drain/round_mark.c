@@ -9,7 +9,6 @@
 #include "format/records.h"
 
 #define ROUND_BYTES ((uint32_t)sizeof(struct perf_event_header))
-#define MARK_BYTES  (ROUND_BYTES + WEIR_RECORD_PADDING_LEAST)
 
 void weir_round_marks_init(struct weir_round_marks *marks, struct weir_chunk_queue *queue,
                            const struct weir_round_marks_setup *setup)
@@ -77,7 +76,7 @@ static void note_appended(struct weir_round_marks *marks, const struct weir_chun
 static void make_marker(struct weir_chunk *chunk, const struct weir_round_mark *mark)
 {
     memcpy(chunk->data + mark->at, &weir_finished_round, ROUND_BYTES);
-    weir_record_fill_padding(chunk->data + mark->at + ROUND_BYTES, MARK_BYTES - ROUND_BYTES);
+    weir_record_fill_padding(chunk->data + mark->at + ROUND_BYTES, WEIR_RECORD_PADDING_LEAST);
     chunk->marks[chunk->marker_count++] = *mark; /* over that mark or an earlier one */
 }
 
@@ -102,7 +101,7 @@ uint32_t weir_round_marks_decide(struct weir_round_marks *marks, struct weir_chu
         marks->marker_ns = weir_max_u64(marks->appended_ns, mark.ended_ns);
         marks->marker_reader = chunk->reader;
         marks->marker_sample_ns = mark.sample_ns;
-        behind = mark.at + MARK_BYTES;
+        behind = mark.at + WEIR_MARK_BYTES;
     }
     note_appended(marks, chunk);
     return behind;
