@@ -31,6 +31,7 @@ static const struct column columns[] = {
     {"LOST IN RING", COLUMN(lost_ring_full)},
     {"LOST WRITING", COLUMN(lost_write_failed)},
     {"LOST IN SUMS", COLUMN(lost_in_sums)},
+    {"LEFT OUT", COLUMN(left_out)},
     {"CUT OFF", COLUMN(cut_off)},
     {"FILTERED", COLUMN(filtered)},
     {"COUNTED", COLUMN(counted), true},

@@ -393,8 +393,6 @@ void weir_report_ledger(struct weir_buf *text, const struct weir_record_result *
     weir_size_format(result->pool_bytes, pool);
     weir_buf_printf(text, "%" PRIu64 " rings of %s, pool %s, %" PRIu64 " rounds, throttled %" PRIu64 " times",
                     result->rings, ring, pool, result->rounds, result->throttled);
-    if (result->left_out_samples > 0)
-        weir_buf_printf(text, "; %" PRIu64 " samples after the size limit left out", result->left_out_samples);
     if (silent > 0)
         weir_buf_printf(text, "; %zu rows of zeros left out", silent);
     if (result->unplaced_samples > 0)

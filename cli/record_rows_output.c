@@ -176,11 +176,11 @@ static const struct weir_option options[] = {
         .negatable = true,
         .repeatable = true,
         .help = "show the plan, and at the end the counts and losses of each CPU",
-        .details = "With -c 1, COUNTED, the kernel's own count, is the sum of the columns before it. CUT OFF has the "
-                   "occurrences in the moment in which the event was disabled, and those of sched:sched_waking and "
-                   "sched:sched_wakeup* while the recorded task slept: the kernel makes no sample of them, and does "
-                   "not call them lost. Clocks and sched:sched_stat_* count nanoseconds, and outputs of BPF programs "
-                   "nothing.",
+        .details = "With -c 1, COUNTED, the kernel's own count, is the sum of the columns before it. LEFT OUT has the "
+                   "samples behind --max-size. CUT OFF has the occurrences in the moment in which the event was "
+                   "disabled, and those of sched:sched_waking and sched:sched_wakeup* while the recorded task slept: "
+                   "the kernel makes no sample of them, and does not call them lost. Clocks and sched:sched_stat_* "
+                   "count nanoseconds, and outputs of BPF programs nothing.",
     },
     {
         WEIR_OPTION_FLAG_OF('q', "quiet", FIELD(quiet, bool)),

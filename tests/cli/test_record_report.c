@@ -257,8 +257,19 @@ Test(record_report, name_of_the_file_cannot_reach_the_terminal)
 
 Test(record_report, size_limit_is_told_as_by_perf)
 {
+    struct weir_ledger_row row = {.written = 7, .left_out = 5, .counted = 12};
+    char name[] = "cs", *names[] = {name};
     struct weir_record_result result = {
-        .end = WEIR_RECORD_END_SIZE, .file_bytes = 3 * MIB, .samples = 7, .left_out_samples = 5};
+        .end = WEIR_RECORD_END_SIZE,
+        .file_bytes = 3 * MIB,
+        .samples = 7,
+        .left_out_samples = 5,
+        .ledger = &row,
+        .ledger_count = 1,
+        .event_names = names,
+        .event_count = 1,
+        .side_event = 1,
+    };
     struct weir_report_context context = {.output_path = "x"};
     struct weir_buf text = WEIR_BUF_INIT;
     weir_report_closing(&text, &result, &context);
@@ -267,7 +278,8 @@ Test(record_report, size_limit_is_told_as_by_perf)
                                           "[ weir record: Captured and wrote 3.000 MB x (7 samples) ]\n");
     weir_buf_reset(&text);
     weir_report_ledger(&text, &result);
-    cr_expect_not_null(strstr(weir_buf_str(&text), "; 5 samples after the size limit left out\n"));
+    cr_expect_not_null(
+        strstr(weir_buf_str(&text), "WRITTEN  LEFT OUT  COUNTED\n     0  cs             7         5       12\n"));
     /* The command had ended, and what was written then did not fit. */
     weir_buf_reset(&text);
     result.end = WEIR_RECORD_END_WORKLOAD;

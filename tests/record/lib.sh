@@ -177,7 +177,7 @@ while_stopped() {
 }
 
 # ledger_column COLUMN [EVENT]: the sum over all CPUs. Columns: written merged evicted shed lost_in_ring lost_writing
-# lost_in_sums cut_off filtered counted. A column that the table leaves out is 0.
+# lost_in_sums left_out cut_off filtered counted. A column that the table leaves out is 0.
 ledger_column() {
     local title=${1//_/ }
     awk -F '  +' -v title="${title^^}" -v event="${2:-}" '
@@ -205,7 +205,7 @@ produced() {
 # written_and_lost [EVENT]: the same, by what became of them.
 written_and_lost() {
     local column sum=0
-    for column in written merged evicted shed lost_in_ring lost_writing filtered; do
+    for column in written merged evicted shed lost_in_ring lost_writing left_out filtered; do
         sum=$((sum + $(ledger_column $column "${1:-}")))
     done
     echo $sum
