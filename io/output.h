@@ -169,7 +169,7 @@ bool weir_output_can_append(const struct weir_output *output);
  * buffer_index: which of options.buffers holds the span, -1 for none. With a buffer, the output also owns the bytes
  * behind the span until then, up to the next multiple of 4096 or the buffer's end. The output puts padding or the next
  * span there. O_DIRECT takes spans that begin at a multiple of 4096 and have that room. All others go through the page
- * cache. Where that room is too little for padding, the span's last block is copied.
+ * cache, and so does a span whose room is too little for padding.
  * pressed: the pool is nearly empty. This span goes through the page cache, which absorbs the lag of a slow disk.
  * Only queues: weir_output_flush() tells the kernel. Must not be called while !weir_output_can_append().
  * Returns the file offset of the first byte (in a stream: counted from its beginning); UINT64_MAX when the output has

@@ -11,9 +11,9 @@
  * next block behind the span. That room, the slack, takes a padding record, and before the padding the next small spans
  * that fit. Without that, the marker of a round, right behind the round's last chunk, would begin a block of its own,
  * and the next chunk would need padding. The file offset must be a multiple of the block as well. If it is not, the
- * output first closes the open stage with a padding record. No padding is shorter than padding_least. Where less would
- * do, the padding of a stage takes a block more, and the last bytes of a span are copied into a stage. All other large
- * spans, and all spans while the pool is pressed, go through the page cache at any offset.
+ * output first closes the open stage with a padding record. No padding is shorter than padding_least: where less would
+ * do, the padding of a stage takes a block more. All other large spans, those with less behind them, and all spans
+ * while the pool is pressed go through the page cache at any offset.
  *
  * A full stage that begins on a block goes out with O_DIRECT. The bytes behind its last whole block move to the next
  * stage. So the next stage begins on a block again. push_tail writes through the page cache, to the last byte.
@@ -31,7 +31,7 @@
 #include "io/output_internal.h"
 
 #define BLOCK_BYTES       WEIR_OUTPUT_BLOCK_BYTES
-#define WRITES_PER_APPEND 3u /* a stage that is closed, the span itself, and the next stage */
+#define WRITES_PER_APPEND 2u /* a stage that is closed, and the span itself or the next stage */
 
 static bool is_on_block(uint64_t value)
 {
@@ -192,25 +192,15 @@ static bool may_begin_on_block(const struct weir_output *output)
     return !output->whole_begun || (is_on_block(output->end) && !output->stage.open);
 }
 
-/* Whether a span with that room behind it may go out with O_DIRECT. near: its last bytes would go into a stage, behind
- * one that pad_to_block() may open. */
-static bool may_be_direct(const struct weir_output *output, const uint8_t *room, size_t bytes, bool near)
-{
-    return room && output->writes.direct && may_begin_on_block(output) && (!output->in_whole || is_on_block(bytes)) &&
-           (!near || stages_in_use(output) + 2 <= WEIR_OUTPUT_STAGE_COUNT);
-}
-
 /* Returns the file offset behind the data. */
 static uint64_t append_in_place(struct weir_output *output, const uint8_t *data, size_t bytes, int buffer_index,
                                 bool pressed)
 {
     uint8_t *room = room_behind(output, data, bytes, buffer_index);
-    bool near = is_near_block(output, bytes);
-    bool direct = !pressed && may_be_direct(output, room, bytes, near);
+    bool direct = room && output->writes.direct && !pressed && may_begin_on_block(output) &&
+                  (!output->in_whole || is_on_block(bytes)) && !is_near_block(output, bytes);
     bool registered = buffer_index >= 0 && (unsigned)buffer_index < output->buffer_count - output->late_count;
-    size_t copied = direct && near ? bytes % BLOCK_BYTES : 0;
-    size_t padding = direct && !near ? weir_align_up(bytes, BLOCK_BYTES) - bytes : 0;
-    bytes -= copied;
+    size_t padding = direct ? weir_align_up(bytes, BLOCK_BYTES) - bytes : 0;
     if (direct)
         pad_to_block(output);
     else if (output->stage.open)
@@ -228,7 +218,7 @@ static uint64_t append_in_place(struct weir_output *output, const uint8_t *data,
                                             });
     output->end += bytes + padding;
     output->slack = (struct weir_output_slack){.data = room, .bytes = padding};
-    return copied > 0 ? append_copy(output, data + bytes, copied, false) : output->end - padding;
+    return output->end - padding;
 }
 
 /* ---- spans ---- */

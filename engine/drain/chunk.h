@@ -32,6 +32,7 @@
 
 #include "base/bits.h"
 #include "base/error.h"
+#include "format/records.h"
 
 enum weir_chunk_state {
     WEIR_CHUNK_FREE,
@@ -84,6 +85,14 @@ struct weir_chunk {
     uint32_t marker_count;                /* by the writer: marks that became markers */
     struct weir_round_mark marks[WEIR_CHUNK_MARKS]; /* by its reader, ascending; then those that became markers */
 };
+
+/* Returns the bytes that records may still take: a full chunk keeps room for padding, so that it can be written with
+ * O_DIRECT. Owner only. */
+static inline uint32_t weir_chunk_room(const struct weir_chunk *chunk)
+{
+    uint32_t end = chunk->capacity - WEIR_RECORD_PADDING_LEAST;
+    return chunk->used < end ? end - chunk->used : 0;
+}
 
 /* Moves a chunk from one state to the next and asserts that it was in the first. Owner only. */
 void weir_chunk_advance(struct weir_chunk *chunk, enum weir_chunk_state from, enum weir_chunk_state to);

@@ -102,7 +102,7 @@ uint64_t weir_chunk_sink_outside(const struct weir_chunk_sink *sink);
 /* Makes sure that the current chunk has room for so many bytes; 0: that there is a chunk. False: the pool is empty. */
 static inline bool weir_chunk_sink_make_room(struct weir_chunk_sink *sink, uint64_t bytes)
 {
-    bool has_room = sink->chunk && sink->chunk->capacity - sink->chunk->used >= bytes;
+    bool has_room = sink->chunk && weir_chunk_room(sink->chunk) >= bytes;
     return has_room || weir_chunk_sink_change(sink);
 }
 

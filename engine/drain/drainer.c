@@ -160,7 +160,7 @@ static void adopt_samples(const struct weir_drainer *drainer, struct weir_reader
 static int64_t move_block(struct weir_drainer *drainer, struct weir_reader_ring *r, struct weir_chunk *chunk,
                           struct begun *begun, uint64_t available)
 {
-    uint64_t most = weir_min_u64(available, chunk->capacity - chunk->used);
+    uint64_t most = weir_min_u64(available, weir_chunk_room(chunk));
     uint8_t *to = chunk->data + chunk->used;
     uint64_t bytes = begun->chunk == chunk && begun->used == chunk->used ? begun->bytes : 0;
     uint64_t lost_before = r->counts.lost_reported, side_before = r->counts.other_bytes;
@@ -240,7 +240,7 @@ bool weir_drainer_read_newest(struct weir_drainer *drainer, struct weir_reader_r
         struct weir_chunk *chunk = chunk_to_fill(drainer, r);
         if (!chunk)
             return false;
-        uint64_t left = r->newest_end - r->ring.tail, room = chunk->capacity - chunk->used;
+        uint64_t left = r->newest_end - r->ring.tail, room = weir_chunk_room(chunk);
         int64_t moved = move_block(drainer, r, chunk, &begun, left);
         weir_test_point(WEIR_AT_SNAPSHOT_READ);
         if (moved > 0) {

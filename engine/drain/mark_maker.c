@@ -37,7 +37,7 @@ static bool has_room(const struct weir_mark_maker *maker, uint64_t *bytes)
         return false;
     /* Relaxed: our own word. */
     *bytes = atomic_load_explicit(&maker->sink->handed_bytes, memory_order_relaxed) + chunk->used;
-    return chunk->capacity - chunk->used >= WEIR_MARK_BYTES;
+    return weir_chunk_room(chunk) >= WEIR_MARK_BYTES;
 }
 
 /* r: the ring that may be alone; NULL: none. began_ns: as in the mark. */

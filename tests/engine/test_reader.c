@@ -284,21 +284,22 @@ Test(reader, record_about_as_long_as_a_block_is_read_whole)
 
 /* ---- chunks ---- */
 
-Test(reader, chunk_filled_to_the_last_byte_is_handed_over_with_the_next_record)
+Test(reader, chunk_filled_up_to_its_room_for_padding_is_handed_over_with_the_next_record)
 {
     struct reader_rig rig;
     rig_init(&rig, &(struct rig_options){.ring_bytes = 256 * 1024});
     for (unsigned n = 0; n < 32; n++)
-        rig_put_sample(&rig, 0, n, RIG_CHUNK_BYTES / 32);
+        rig_put_sample(&rig, 0, n, RIG_CHUNK_BYTES / 32 - (n == 31 ? WEIR_RECORD_PADDING_LEAST : 0));
     expect_step(&rig, WEIR_READER_DRAINED);
-    cr_assert_eq(rig.readers[0].sink.chunk->used, RIG_CHUNK_BYTES);
+    cr_assert_eq(rig.readers[0].sink.chunk->used, RIG_CHUNK_BYTES - WEIR_RECORD_PADDING_LEAST);
+    cr_assert_eq(weir_chunk_room(rig.readers[0].sink.chunk), 0);
     cr_assert_eq(rig.readers[0].sink.handed, 0);
     cr_assert_null(rig_pop(&rig));
 
     rig_put_sample(&rig, 0, 32, SMALL_BYTES);
     expect_step(&rig, WEIR_READER_DRAINED);
     cr_assert_eq(rig.readers[0].sink.handed, 1);
-    cr_assert_eq(rig.readers[0].sink.handed_bytes, RIG_CHUNK_BYTES);
+    cr_assert_eq(rig.readers[0].sink.handed_bytes, RIG_CHUNK_BYTES - WEIR_RECORD_PADDING_LEAST);
     cr_assert_eq(rig.readers[0].sink.chunk->used, SMALL_BYTES);
     cr_assert_eq(rig.readers[0].sink.holding, true);
     rig_expect_samples(&rig, rig_pop(&rig), 0, 32);

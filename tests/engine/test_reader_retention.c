@@ -12,7 +12,7 @@
 #include "tests/engine/test_record.h"
 
 #define SAMPLE_BYTES 4096u
-#define PER_CHUNK    (RIG_CHUNK_BYTES / SAMPLE_BYTES)
+#define PER_CHUNK    ((RIG_CHUNK_BYTES - WEIR_RECORD_PADDING_LEAST) / SAMPLE_BYTES)
 
 struct fixture {
     struct reader_rig rig;

@@ -168,13 +168,14 @@ Test(round_mark, chunk_has_room_for_so_many_marks)
     fixture_fini(&f);
 }
 
-Test(round_mark, chunk_that_is_full_to_the_last_byte_gets_none)
+Test(round_mark, chunk_that_is_full_gets_none)
 {
     struct fixture f;
     fixture_init(&f, 1, 1);
-    put(&f, 0, RIG_CHUNK_BYTES / SAMPLE_BYTES, 0);
+    put(&f, 0, RIG_CHUNK_BYTES / SAMPLE_BYTES - 1, 0);
+    rig_put_sample(&f.rig, 0, f.fake_clock.now_ns, SAMPLE_BYTES - WEIR_RECORD_PADDING_LEAST);
     step(&f, 0);
-    cr_assert_eq(f.rig.readers[0].sink.chunk->used, RIG_CHUNK_BYTES);
+    cr_assert_eq(f.rig.readers[0].sink.chunk->used, RIG_CHUNK_BYTES - WEIR_RECORD_PADDING_LEAST);
     cr_assert_eq(f.rig.readers[0].sink.chunk->mark_count, 0);
     fixture_fini(&f);
 }

@@ -103,7 +103,8 @@ test_listed_cpus_only() {
     for cpu in 0 1; do
         record -C $cpu "${exact[@]}" -o it.data -- taskset -c 0 "$WEIR_LOAD" getppid "$calls"
         expect_eq "getppid calls on cpu $cpu" "$(getppid_calls it.data)" $((cpu == 0 ? calls : 0))
-        expect_eq "CPUs in the file" "$(perf_bare script -i it.data -F cpu | sort -u | tr -d ' \n')" "[00$cpu]"
+        # An idle CPU 1 has no system call.
+        expect_eq "samples elsewhere" "$(perf_bare script -i it.data -F cpu | grep -cvF "[00$cpu]" || true)" 0
         expect_readers_agree it.data
     done
 }
