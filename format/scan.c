@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/bits.h"
 #include "format/bytes.h"
 #include "format/perf_file.h"
 
@@ -345,10 +346,18 @@ static int scan_record(struct weir_scan *scan, struct weir_perf_input *input, co
 
 /* ---- all of them ---- */
 
+/* Whether the record is the header of a sample whose blocks behind it the disk has refused. */
+static bool is_torn(const struct weir_record_view *record)
+{
+    const size_t header_bytes = sizeof(struct perf_event_header);
+    return record->type == PERF_RECORD_SAMPLE &&
+           weir_is_zero(record->data + header_bytes, record->bytes - header_bytes);
+}
+
 static bool is_nonsense(const struct weir_record_view *record, struct weir_error *err)
 {
     const struct weir_record_schema *schema = weir_record_schema(record->type);
-    if (schema && record->bytes >= schema->least_bytes)
+    if (schema && record->bytes >= schema->least_bytes && !is_torn(record))
         return false;
     weir_error_set(err, -EBADMSG, "%s: record at %#" PRIx64 ": type %u, size %u is none", record->path, record->offset,
                    record->type, record->bytes);

@@ -258,6 +258,21 @@ Test(recovery, file_cut_anywhere_becomes_its_whole_records)
     }
 }
 
+/* The header is in a block that was written, and the rest was preallocated. */
+Test(recovery, sample_whose_other_blocks_were_refused_is_no_record)
+{
+    static const uint8_t zeros[65536];
+    const struct perf_event_header header = {.type = PERF_RECORD_SAMPLE, .size = 64};
+    forget_data_size();
+    image_file_write(&file, unfinished.used, zeros, sizeof(zeros));
+    image_file_write(&file, unfinished.used, &header, sizeof(header));
+    cr_assert_eq(plan(true), 0, "%s", err.what);
+    cr_expect_eq(recovery.data_end, unfinished.used);
+    cr_expect_eq(recovery.samples, 3);
+    cr_expect_eq(recovery.cause.code, -EBADMSG);
+    expect_recovered(RECORDS);
+}
+
 Test(recovery, damage_inside_ends_the_data_and_keeps_the_features)
 {
     static const uint8_t zeros[8];
