@@ -53,9 +53,15 @@ test_storm_is_read() {
 }
 
 # One zstd stream in each file; what reads a part of it must not need what is in another one.
+# On a busy machine perf's compressing threads lose samples without a word, and cut what they keep.
 test_compressed_storm_is_read() {
-    record_directory it -z -e raw_syscalls:sys_enter -c 1 -m 16M -- "$WEIR_LOAD" getppid 50000
-    expect_agreement it 10000 # on a busy machine perf's compressing threads lose some, and do not tell each
+    local tries
+    for ((tries = 0; tries < 5; tries++)); do
+        record_directory it -z -e raw_syscalls:sys_enter -c 1 -m 16M -- "$WEIR_LOAD" getppid 50000
+        [ "$(getppid_calls it)" != 50000 ] || break
+    done
+    [ $tries -lt 5 ] || skip "needs a recording in which perf loses nothing: five had losses"
+    expect_agreement it 50000
 }
 
 has_samples() { [ "$("$WEIR_PROGRAM" dump --type sample --json it 2>dump.err | wc -l)" -ge 10 ]; }

@@ -147,10 +147,10 @@ test_snapshots_go_where_the_recording_is() {
 }
 
 test_snapshot_that_does_not_fit_replaces_nothing() {
-    ulimit -f 2048 # KiB
-    start -M 16M
+    ulimit -f 8192 # KiB; of which what others do meanwhile may take some
+    start -M 32M
     calls_then 100 snapshot-alloc
-    "$WEIR_LOAD" getppid 40000
+    "$WEIR_LOAD" getppid 120000
     echo snapshot >&7
     await_record
     expect_eq status "$status" 125

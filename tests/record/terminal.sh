@@ -222,7 +222,7 @@ test_benchmarks_and_long_reading_show_their_progress() {
     await_screen "^weir report: 0:[0-9]+  [6-9][0-9] %  [0-9]+ of $both MB\$"
     await_screen 'the report is in it.html'
     expect_not_on_screen 'weir report: 0:'
-    type_keys "clear; truncate -s -5000 it.data" Enter
+    type_keys "clear; truncate -s -5001 it.data" Enter
     type_keys "strace -f -o /dev/null -e inject=pread64:delay_enter=50000 \"\$W\" recover -o whole.data it.data" Enter
     await_screen '^weir recover: 0:0[0-9]  '
     await_screen 'Left out'
