@@ -54,7 +54,7 @@ test_what_cannot_be_continued_is_refused() {
     expect_refused 125 "it is a stream that was saved" -A -o it.data -e cpu-clock
     echo "no recording" >it.data
     expect_refused 125 "it.data" -A -o it.data -e cpu-clock
-    perf record -q -o it.data -e cpu-clock -- true 2>perf.err
+    record_by_perf -o it.data -e cpu-clock -- true
     expect_refused 125 "incompatible append" -A -o it.data -e cpu-clock
 }
 

@@ -24,7 +24,7 @@ test_no_table_when_it_is_not_wanted() {
 
 test_workload_libraries_and_kernel_have_the_ids_that_perf_writes() {
     record -o it.data -- "$WEIR_LOAD" spin 50000000
-    perf record -q --buildid-all -o perf.data -- "$WEIR_LOAD" spin 50000000 2>/dev/null
+    record_by_perf --buildid-all -o perf.data -- "$WEIR_LOAD" spin 50000000
     ids it.data >ours
     ids perf.data >perfs
     expect_ids_agree ours perfs
@@ -40,7 +40,7 @@ id_of() { perf buildid-list -i "$1" | cut -d' ' -f1; }
 # The kernel's own: no mapped file is opened for them.
 test_build_ids_in_maps_are_the_same() {
     record --buildid-mmap -o it.data -- "$WEIR_LOAD" spin 50000000
-    perf record -q --buildid-all -o perf.data -- "$WEIR_LOAD" spin 50000000 2>/dev/null
+    record_by_perf --buildid-all -o perf.data -- "$WEIR_LOAD" spin 50000000
     ids it.data >ours
     ids perf.data >perfs
     expect_ids_agree ours perfs

@@ -111,7 +111,7 @@ test_file_of_a_rotation() {
 }
 
 test_files_of_perf() {
-    perf record -q -g -e page-faults -c 1 -o it.data -- "${load[@]}" 2>err
+    record_by_perf -g -e page-faults -c 1 -o it.data -- "${load[@]}"
     expect_readable it.data
     record_directory it.directory -e page-faults -c 1 -- "${load[@]}"
     expect_readable it.directory

@@ -35,7 +35,7 @@ test_header_and_closing_line_tell_level_and_ratio_as_perf_does() {
     expect_line <(perf report --header-only -i it.data 2>perf.err) \
         "# compressed : Zstd, level = 2, ratio = $(printf %.0f "$ratio")"
     expect_line err " s of CPU time ("
-    perf record -q -a -z2 "${exact[@]}" -o perf.data -- "$WEIR_LOAD" getppid "$calls" 2>/dev/null
+    record_by_perf -a -z2 "${exact[@]}" -o perf.data -- "$WEIR_LOAD" getppid "$calls"
     expect_line <(perf report --header-only -i perf.data 2>perf.err) "# compressed : Zstd, level = 2, ratio = "
 }
 

@@ -157,11 +157,11 @@ index_lines() {
 
 test_places_tasks_and_cpus_are_told_as_perf_tells_them() {
     record -a -e cpu-clock -o it.data -- true
-    perf record -q -a -e cpu-clock -o perf.data -- true 2>/dev/null
+    record_by_perf -a -e cpu-clock -o perf.data -- true
     expect_eq "index" "$(index_lines it.data)" "$(index_lines perf.data)"
     sleep 60 &
     record -e cpu-clock -p $! --per-thread -o it.data -- true
-    perf record -q -e cpu-clock -p $! --per-thread -o perf.data -- true 2>/dev/null
+    record_by_perf -e cpu-clock -p $! --per-thread -o perf.data -- true
     expect_eq "index of a task" "$(index_lines it.data)" "$(index_lines perf.data)"
     kill $!
 }
@@ -172,7 +172,7 @@ header_lines() { perf report --header-only -i "$1" 2>/dev/null | grep -E '^# (gr
 test_groups_and_clock_are_told_as_perf_tells_them() {
     local options=(-a -k monotonic -e '{cpu-clock,page-faults}' -e task-clock)
     record "${options[@]}" -o it.data -- "$WEIR_LOAD" spin 50000000
-    perf record -q "${options[@]}" -o perf.data -- "$WEIR_LOAD" spin 50000000 2>/dev/null
+    record_by_perf "${options[@]}" -o perf.data -- "$WEIR_LOAD" spin 50000000
     expect_eq "header" "$(header_lines it.data)" "$(header_lines perf.data)"
     perf_bare script -i it.data -F tod >moments 2>perf.err
     expect_line moments "$(date +%Y-)" # wall-clock time
@@ -216,7 +216,7 @@ sample_bytes() {
 test_one_event_of_tasks_is_recorded_as_by_perf() {
     local event=(-e raw_syscalls:sys_enter -c 1 --filter "id == 110") count=1000
     record "${event[@]}" -o ours.data -- "$WEIR_LOAD" getppid "$count"
-    perf record -q "${event[@]}" -o theirs.data -- "$WEIR_LOAD" getppid "$count"
+    record_by_perf "${event[@]}" -o theirs.data -- "$WEIR_LOAD" getppid "$count"
     expect_eq "sample types" "$(sample_types ours.data)" "IP|TID|TIME|CPU|PERIOD|RAW"
     expect_eq "perf's" "$(sample_types theirs.data)" "$(sample_types ours.data)"
     expect_eq "bytes per sample" "$(sample_bytes ours.data)" 78
@@ -240,8 +240,8 @@ test_one_event_of_tasks_is_recorded_as_by_perf() {
 test_report_by_what_tracepoints_print_is_that_of_perf() {
     local events=(-e raw_syscalls:sys_exit -c 1 --filter "id == 110") wanted="# Overhead Trace output"
     record "${events[@]}" -o ours.data -- "$WEIR_LOAD" getppid 1000
-    perf record -q "${events[@]}" -o theirs.data -- "$WEIR_LOAD" getppid 1000
-    perf record -q -a "${events[@]}" -o all.data -- "$WEIR_LOAD" getppid 1000
+    record_by_perf "${events[@]}" -o theirs.data -- "$WEIR_LOAD" getppid 1000
+    record_by_perf -a "${events[@]}" -o all.data -- "$WEIR_LOAD" getppid 1000
     expect_eq "columns" "$(report_columns ours.data -s trace)" "$wanted"
     expect_eq "perf's columns" "$(report_columns theirs.data)" "$wanted"
     expect_eq "rows" "$(report_rows ours.data -s trace)" "$(report_rows theirs.data)"

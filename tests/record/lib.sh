@@ -126,17 +126,24 @@ await_record() {
     wait "$weir" || status=$?
 }
 
-# record_directory DIR ARGUMENT...: by perf, which has a file for each thread in it. On a busy machine perf 6.1 aborts
-# now and then.
-record_directory() {
-    local directory=$1 by_perf=134 tries
-    shift
-    for ((tries = 0; by_perf == 134 && tries < 5; tries++)); do
-        rm -rf "$directory"
+# record_by_perf ARGUMENT...: perf record. While another recorder asks for build ids in records of mappings, the kernel
+# marks those of all (weir_record_mend_maps()), and perf aborts: then again.
+record_by_perf() {
+    local by_perf=134 tries
+    for ((tries = 0; by_perf == 134 && tries < 40; tries++)); do
+        ((tries == 0)) || sleep 0.5
         by_perf=0
-        perf record --threads -o "$directory" "$@" >perf.out 2>&1 || by_perf=$?
+        perf record "$@" >perf.out 2>&1 || by_perf=$?
     done
     [ $by_perf = 0 ] || fail "perf record: $(cat perf.out)"
+}
+
+# record_directory DIR ARGUMENT...: by perf, which has a file for each thread in it.
+record_directory() {
+    local directory=$1
+    shift
+    record_by_perf --threads -o "$directory" "$@"
+    rm -rf "$directory.old"
 }
 
 # wait_until COMMAND...: until it succeeds, at most 20 s.

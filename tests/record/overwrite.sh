@@ -123,7 +123,7 @@ test_the_term_excludes_what_the_option_excludes() {
 
 # perf keeps as many of the newest events in rings of the same size.
 test_as_many_as_perf_keeps() {
-    perf record -q "${overwrite[@]}" -C 0 -m 64K -o perf.data -- taskset -c 0 "$WEIR_LOAD" getppid 20000 2>perf.err
+    record_by_perf "${overwrite[@]}" -C 0 -m 64K -o perf.data -- taskset -c 0 "$WEIR_LOAD" getppid 20000
     record "${overwrite[@]}" -C 0 -m 64K -o it.data -- taskset -c 0 "$WEIR_LOAD" getppid 20000
     # perf leaves out PERF_SAMPLE_PERIOD or writes it, by version: the samples differ by a few bytes.
     expect_at_least "samples" "$(($(told_samples) * 10))" "$(($(report_samples perf.data) * 9))"

@@ -11,7 +11,7 @@ load=("$WEIR_LOAD" forks 3 1)
 
 # Whole machines are recorded once by each: what others run there has symbols, which perf takes long to read.
 test_files_of_perf() {
-    perf record -q -e cpu-clock -F 999 -a -z -g -o packed.data -- "${load[@]}" 2>err
+    record_by_perf -e cpu-clock -F 999 -a -z -g -o packed.data -- "${load[@]}"
     perf record -q -e cpu-clock,page-faults -F 4999 -g -o - -- "${load[@]}" >stream.data 2>err
     record_directory directory.data -e page-faults -c 1 -- "${load[@]}"
     expect_like_perf packed.data stream.data directory.data
@@ -43,7 +43,7 @@ test_copied_stacks_are_unwound_by_several_threads() {
     "$stacks" threads 60000 &
     local pid=$!
     wait_until grep -q stacks "/proc/$pid/comm"
-    perf record -q -e cpu-clock -F 997 --call-graph dwarf -p "$pid" -o perf.data -- sleep 0.4 2>err
+    record_by_perf -e cpu-clock -F 997 --call-graph dwarf -p "$pid" -o perf.data -- sleep 0.4
     kill "$pid"
     wait "$pid" 2>/dev/null || true
     expect_stacks_like_perf command.data perf.data

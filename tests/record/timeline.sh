@@ -68,7 +68,7 @@ test_killed_recording_has_what_its_last_checkpoint_covers() {
 }
 
 test_other_recordings_have_none() {
-    perf record -q -e cpu-clock -o it.data true >perf.out 2>&1 || fail "perf record: $(cat perf.out)"
+    record_by_perf -e cpu-clock -o it.data true
     expect_eq "timeline" "$("$WEIR_PROGRAM" info --timeline it.data 2>err)" ""
     expect_line err "weir: warning: it.data has no timeline"
     expect_eq "timeline as JSON" "$("$WEIR_PROGRAM" info --timeline=json it.data 2>err)" "[]"
