@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/read_whole.h"
+
 #define STDIN_WORD "-"
 
 static int open_fd(const char *path, bool *is_owned)
@@ -65,4 +67,10 @@ void weir_byte_source_close(struct weir_byte_source *source)
         close(source->fd);
     if (source)
         source->fd = -1;
+}
+
+ssize_t weir_byte_source_read(const struct weir_byte_source *source, uint64_t offset, void *data, size_t bytes)
+{
+    return source->is_file ? weir_read_whole_at(source->fd, data, bytes, offset)
+                           : weir_read_whole(source->fd, data, bytes);
 }

@@ -33,6 +33,9 @@ int weir_byte_source_open(struct weir_byte_source *source, const char *path, str
  * messages. Results as weir_byte_source_open(). */
 int weir_byte_source_adopt(struct weir_byte_source *source, int fd, const char *shown, struct weir_error *err);
 
+/* Reads bytes: of a file those at the offset, of a stream the next ones. Results as weir_read_whole(). */
+ssize_t weir_byte_source_read(const struct weir_byte_source *source, uint64_t offset, void *data, size_t bytes);
+
 /* Closes the source's fd if it is owned. A zeroed struct with fd -1, and NULL, are allowed. */
 void weir_byte_source_close(struct weir_byte_source *source);
 

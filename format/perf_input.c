@@ -17,7 +17,6 @@
 
 #include "base/array.h"
 #include "base/bits.h"
-#include "base/read_whole.h"
 #include "format/byte_order.h"
 #include "format/bytes.h"
 #include "format/perf_input_internal.h"
@@ -42,8 +41,7 @@ static int refuse_magic(const struct weir_perf_input *input, uint64_t magic, str
 static int read_form(struct weir_perf_input *input, struct weir_error *err)
 {
     uint8_t start[WEIR_PIPE_HEADER_BYTES];
-    ssize_t count = input->source.is_file ? weir_read_whole_at(input->source.fd, start, sizeof(start), 0)
-                                          : weir_read_whole(input->source.fd, start, sizeof(start));
+    ssize_t count = weir_byte_source_read(&input->source, 0, start, sizeof(start));
     if (count < 0)
         return weir_error_set_errno(err, (int)count, "cannot read %s", input->source.path);
     if (count == 0)

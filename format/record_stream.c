@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/read_whole.h"
 #include "format/bytes.h"
 #include "format/perf_file.h"
 
@@ -85,8 +84,7 @@ static int fill_window(struct weir_record_stream *stream, size_t bytes)
         room = weir_min_u64(room, bytes - held); /* never wait for more than the next record */
     room = weir_min_u64(room, weir_max_u64(bytes - held, stream->ahead_bytes));
     stream->ahead_bytes = weir_min_u64(2 * stream->ahead_bytes, WINDOW_BYTES);
-    ssize_t count = stream->source->is_file ? weir_read_whole_at(stream->source->fd, stream->window + held, room, next)
-                                            : weir_read_whole(stream->source->fd, stream->window + held, room);
+    ssize_t count = weir_byte_source_read(stream->source, next, stream->window + held, room);
     if (count < 0)
         return (int)count;
     stream->window_used += (size_t)count;

@@ -69,9 +69,13 @@ void weir_record_lost_samples(struct weir_buf *out, uint64_t lost, const struct 
  * trailer names one event. */
 void weir_record_returned(struct weir_buf *out, const struct weir_record_sample_id *trailer);
 
-/* A header and an event_id of 0: a perf that reads a file of the other byte order swaps the event_id in place, also
- * behind a record that has none, where the next record stands. */
-#define WEIR_RECORD_PADDING_LEAST 16u
+/* The shortest padding. A perf that reads a file of the other byte order swaps the event_id in place, also behind a
+ * record that has none, where the next record stands. */
+struct weir_record_padding {
+    struct perf_event_header header; /* of type WEIR_RECORD_EVENT_TYPE */
+    uint64_t event_id;               /* 0 */
+};
+#define WEIR_RECORD_PADDING_LEAST ((uint32_t)sizeof(struct weir_record_padding))
 
 /* Fills `bytes` bytes (a multiple of 8, WEIR_RECORD_PADDING_LEAST .. 65528) with one record of type
  * WEIR_RECORD_EVENT_TYPE, which consumers skip. */

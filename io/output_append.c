@@ -38,11 +38,12 @@ static bool is_on_block(uint64_t value)
     return value % BLOCK_BYTES == 0;
 }
 
-/* Whether the bytes from there up to the next block are too few for padding. */
-static bool is_near_block(const struct weir_output *output, uint64_t end)
+/* Returns the bytes of padding from there up to a block: up to the next one, or where that is too little for padding, a
+ * block more. */
+static size_t padding_behind(const struct weir_output *output, uint64_t end)
 {
-    uint64_t gap = weir_align_up(end, BLOCK_BYTES) - end;
-    return gap > 0 && gap < output->padding_least;
+    size_t gap = weir_align_up(end, BLOCK_BYTES) - end;
+    return gap > 0 && gap < output->padding_least ? gap + BLOCK_BYTES : gap;
 }
 
 /* ---- the slack: padding behind a span in place, whose write the queue does not have yet ---- */
@@ -145,17 +146,15 @@ static uint64_t append_copy(struct weir_output *output, const void *data, size_t
     return output->end;
 }
 
-/* Closes the stage, if there is one, with padding up to the next block that leaves enough for padding. */
+/* Closes the stage, if there is one, with padding up to a block. */
 static void pad_to_block(struct weir_output *output)
 {
-    size_t gap = weir_align_up(output->end, BLOCK_BYTES) - output->end;
-    if (is_near_block(output, output->end))
-        gap += BLOCK_BYTES;
-    if (gap > 0) {
+    size_t padding = padding_behind(output, output->end);
+    if (padding > 0) {
         if (!output->stage.open)
             open_stage(output);
-        output->fill_padding(extend_stage(output, gap), gap);
-        output->stats.padding_bytes += gap;
+        output->fill_padding(extend_stage(output, padding), padding);
+        output->stats.padding_bytes += padding;
     }
     if (output->stage.open)
         close_stage(output, false);
@@ -197,10 +196,12 @@ static uint64_t append_in_place(struct weir_output *output, const uint8_t *data,
                                 bool pressed)
 {
     uint8_t *room = room_behind(output, data, bytes, buffer_index);
-    bool direct = room && output->writes.direct && !pressed && may_begin_on_block(output) &&
-                  (!output->in_whole || is_on_block(bytes)) && !is_near_block(output, bytes);
+    size_t padding = padding_behind(output, bytes);
+    bool direct = room && output->writes.direct && !pressed && may_begin_on_block(output) && padding < BLOCK_BYTES &&
+                  (!output->in_whole || padding == 0);
     bool registered = buffer_index >= 0 && (unsigned)buffer_index < output->buffer_count - output->late_count;
-    size_t padding = direct ? weir_align_up(bytes, BLOCK_BYTES) - bytes : 0;
+    if (!direct)
+        padding = 0;
     if (direct)
         pad_to_block(output);
     else if (output->stage.open)

@@ -49,8 +49,8 @@ static void mark(struct weir_mark_maker *maker, const struct weir_reader_ring *r
         return;
     struct weir_chunk *chunk = maker->sink->chunk;
     struct weir_round_mark *last = chunk->mark_count > 0 ? &chunk->marks[chunk->mark_count - 1] : NULL;
-    if (last &&
-        last->at + WEIR_MARK_BYTES == chunk->used) { /* nothing has come since: its rings were drained by then */
+    if (last && last->at + WEIR_MARK_BYTES == chunk->used) {
+        /* Nothing has come since: its rings were drained by then. */
         last->began_ns = began_ns;
         *marked_bytes = bytes;
         return;

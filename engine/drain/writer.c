@@ -12,6 +12,7 @@
 #include "engine/drain/shed.h"
 #include "engine/kernel/test_point.h"
 #include "format/perf_file.h"
+#include "format/records.h"
 #include "format/zstd_pack.h"
 
 #define GATHER_MS     40           /* between steps while data flows, at most */
@@ -324,10 +325,8 @@ static void tell_of_failure(struct weir_writer *writer, const struct weir_output
 /* Returns what to append for a marker of the coordinator: the marker, or padding in its place. *bytes: its length. */
 static const void *marker_or_padding(struct weir_writer *writer, struct weir_chunk *marker, size_t *bytes)
 {
-    static const struct {
-        struct perf_event_header header;
-        uint64_t event_id;
-    } padding = {.header = {.type = WEIR_RECORD_EVENT_TYPE, .size = sizeof(padding)}};
+    static const struct weir_record_padding padding = {
+        .header = {.type = WEIR_RECORD_EVENT_TYPE, .size = sizeof(padding)}};
     bool passes = weir_round_marks_let_pass(&writer->marks, marker);
     marker->marker_count = passes;
     weir_round_due_grant(&writer->round_due);
